@@ -5,8 +5,10 @@
 #include <costate/ode/adjoints/hessian.h>
 #include <costate/solve/dense_lu.h>
 
+#include <array>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <vector>
 
 #include "examples/figure.h"
@@ -25,6 +27,28 @@ const auto pendulum = ode::make_field<2, 3>([](auto, auto x, auto p) {
 
 ode::Solution swing(double length, double damping, double angle) {
   return ode::solve(pendulum, {0, 10}, {angle, 0}, {kGravity, length, damping}, {.rtol = 1e-9});
+}
+
+struct Seen {
+  std::vector<double> times, rows;  // angle, rate
+};
+
+// The fit through what was seen; and the least loss of every length, with the two places where searches end.
+void draw(const char* file, const Seen& data, const ode::Solution& fit,
+          const std::function<double(double)>& least, const std::array<optim::Result, 2>& found) {
+  std::vector<figure::Point> seen, curve, landscape;
+  for (std::size_t k = 0; k < data.times.size(); ++k) seen.push_back({data.times[k], data.rows[2 * k]});
+  for (int k = 0; k <= 400; ++k) curve.push_back({10.0 * k / 400, fit(10.0 * k / 400)[0]});
+  for (int k = 0; k <= 300; ++k) landscape.push_back({0.2 + 1.2 * k / 300, least(0.2 + 1.2 * k / 300)});
+  figure::Figure picture;
+  figure::Panel& left = picture.panel("time [s]", "angle [rad]");
+  left.line(curve, figure::kBlue, "fit");
+  left.dots(seen, figure::kOrange, "observed");
+  figure::Panel& right = picture.panel("length tried [m]", "least loss with that length").log_y();
+  right.line(landscape, figure::kBlue, "");
+  right.dots({{found[0].x[0], found[0].value}}, figure::kGreen, "found from 0.6 m", 5);
+  right.dots({{found[1].x[0], found[1].value}}, figure::kOrange, "found from 0.3 m", 5);
+  picture.write(file);
 }
 
 int main(int argc, char** argv) {
@@ -92,23 +116,10 @@ int main(int argc, char** argv) {
   // [/errors]
 
   if (argc > 1) {
-    figure::Figure picture;
-    figure::Panel& left = picture.panel("time [s]", "angle [rad]");
-    std::vector<figure::Point> seen, curve, landscape;
-    for (std::size_t k = 0; k < times.size(); ++k) seen.push_back({times[k], rows[2 * k]});
-    for (int k = 0; k <= 400; ++k) curve.push_back({10.0 * k / 400, s(10.0 * k / 400)[0]});
-    left.line(curve, figure::kBlue, "fit");
-    left.dots(seen, figure::kOrange, "observed");
-    figure::Panel& right = picture.panel("length tried [m]", "least loss with that length").log_y();
-    for (int k = 0; k <= 300; ++k) {  // damping and angle at their best for each length
-      const double length = 0.2 + 1.2 * k / 300;
-      landscape.push_back({length, fit_between(length, {length, best[1], best[2]}, length).value});
-    }
-    right.line(landscape, figure::kBlue, "");
-    const double at[] = {fit_from(0.6).x[0], fit_from(0.3).x[0]};
-    right.dots({{at[0], fit_from(0.6).value}}, figure::kGreen, "found from 0.6 m", 5);
-    right.dots({{at[1], fit_from(0.3).value}}, figure::kOrange, "found from 0.3 m", 5);
-    picture.write(argv[1]);
+    const auto least = [&](double length) {  // damping and angle at their best for this length
+      return fit_between(length, {length, best[1], best[2]}, length).value;
+    };
+    draw(argv[1], {times, rows}, s, least, {fit_from(0.6), fit_from(0.3)});
   }
   return std::abs(best[0] - 0.7) < 0.01 && std::abs(both) < 1e-6 * length_only ? 0 : 1;
 }

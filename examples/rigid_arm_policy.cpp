@@ -89,6 +89,12 @@ io::Recording film(const std::string& title, const rigid::Model& model, const ri
   return r;
 }
 
+io::Recording with_curve(io::Recording film, const std::vector<double>& losses) {
+  film.curves.push_back({.name = "loss", .y = losses});
+  for (std::size_t i = 0; i < losses.size(); ++i) film.curves[0].x.push_back(double(i));
+  return film;
+}
+
 int main(int argc, char** argv) {
   // [train]
   const rigid::Model model = arm_and_target();
@@ -163,10 +169,8 @@ int main(int argc, char** argv) {
     a.parameters = at.parameters;
     return film(title, model, watch, one.simulate(a), kKeep * kStep);
   };
-  io::Recording last = look("after", result.x);
-  last.curves.push_back({.name = "loss", .y = curve});
-  for (std::size_t i = 0; i < curve.size(); ++i) last.curves[0].x.push_back(double(i));
-  view::write_replay(argc > 1 ? argv[1] : "arm_policy.html", {look("before", first), last},
+  view::write_replay(argc > 1 ? argv[1] : "arm_policy.html",
+                     {look("before", first), with_curve(look("after", result.x), curve)},
                      {.title = "Learning to reach"});
   return learned ? 0 : 1;
 }

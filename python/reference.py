@@ -17,6 +17,7 @@ MODULES = [("costate", PACKAGE / "_core/__init__.pyi", True), ("costate", PACKAG
            ("costate", PACKAGE / "optimise.py", True), ("costate", PACKAGE / "fit.py", True),
            ("costate", PACKAGE / "linearise.py", True), ("costate", PACKAGE / "policy.py", True),
            ("costate", PACKAGE / "ivp.py", True), ("costate", PACKAGE / "files.py", True), ("costate", PACKAGE / "error.py", True),
+           ("What solve_ivp returns", PACKAGE / "ivp_result.py", False),
            ("costate.loss", PACKAGE / "_core/loss.pyi", False), ("costate.loss", PACKAGE / "loss.py", False),
            ("costate.rigid", PACKAGE / "_core/rigid.pyi", False), ("costate.grid", PACKAGE / "_core/grid.pyi", False),
            ("costate.grid", PACKAGE / "grid.py", False),
@@ -33,6 +34,10 @@ MODULES = [("costate", PACKAGE / "_core/__init__.pyi", True), ("costate", PACKAG
            ("costate.cluster", PACKAGE / "cluster/ray.py", False),
            ("costate.picture", PACKAGE / "picture.py", False),
            ("costate.plot", PACKAGE / "plot.py", False)]
+
+
+# Classes that others extend on the page.
+DOCUMENTED_BASES = {"Optimum", "LeastSquares"}
 
 
 def exported():
@@ -61,9 +66,32 @@ def is_property(node):
     return any(ast.unparse(d) == "property" for d in node.decorator_list)
 
 
+def is_setter(node):
+    return any(ast.unparse(d).endswith(".setter") for d in node.decorator_list)
+
+
+def written_beside(source, node):
+    """The words after #: on the line where a declaration ends."""
+    return source.splitlines()[node.end_lineno - 1].partition("#:")[2].strip()
+
+
+def head_of_class(node):
+    own = [ast.unparse(b) for b in node.bases if isinstance(b, ast.Name) and not b.id.startswith("_")]
+    return f"### class `{node.name}`" + (f", which extends `{own[0]}`" if own and own[0] in DOCUMENTED_BASES else "")
+
+
+def fields(source, node):
+    """The public attributes that a class declares in its body."""
+    for member in node.body:
+        if isinstance(member, ast.AnnAssign) and isinstance(member.target, ast.Name) and not member.target.id.startswith("_"):
+            said = written_beside(source, member)
+            yield f"- `.{member.target.id}`" + (f": {said}" if said else "")
+
+
 def entries(path, names):
     """Markdown of the public functions and classes of a file."""
-    for node in ast.parse(path.read_text()).body:
+    source = path.read_text()
+    for node in ast.parse(source).body:
         if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or node.name.startswith("_"):
             continue
         if (names is not None and node.name not in names) or not text(node):
@@ -71,9 +99,11 @@ def entries(path, names):
         if isinstance(node, ast.FunctionDef):
             yield node.name, f"### `{signature(node)}`\n{block(text(node))}"
             continue
-        lines = [f"### class `{node.name}`\n{block(text(node))}"]
+        lines = [f"{head_of_class(node)}\n{block(text(node))}", *fields(source, node)]
         for member in node.body:
             if not isinstance(member, ast.FunctionDef) or (member.name.startswith("_") and member.name != "__getitem__"):
+                continue
+            if is_setter(member):
                 continue
             head = f"`.{member.name}`" if is_property(member) else f"`{signature(member, '.')}`"
             first = text(member).replace("\n\n", "\n").split("\n")

@@ -125,7 +125,7 @@ def policy_in_torch(iterations=15):
     for _ in range(iterations):
         x, loss = start, torch.tensor(0.0)
         for _ in range(20):
-            x = simulate(x, 5 * policy(x)[:, None, :])                                 # (worlds, knots, controls)
+            x = simulate(x, policy(x)[:, None, :])                                     # (worlds, knots, controls), in the range of the actuator
             loss = loss + (x**2).sum(dim=1).mean()
         optimiser.zero_grad()
         loss.backward()
@@ -142,11 +142,12 @@ def policy_in_jax(iterations=15):
 
     import costate.jax
 
+    jax.config.update("jax_enable_x64", True)                      # or make the rollout with dtype="float32"
     cart_pole = costate.rigid.load("cart_pole.xml")
     simulate = costate.jax.rollout(cart_pole.rollout(steps=5, hold=5, active=[]))
 
     def policy(w, x):
-        return 5 * jnp.tanh(jnp.tanh(x @ w["w1"] + w["b1"]) @ w["w2"])
+        return jnp.tanh(jnp.tanh(x @ w["w1"] + w["b1"]) @ w["w2"])            # -1 to 1, the range of the actuator
 
     def loss(w, start):
         def decide(x, _):

@@ -82,10 +82,25 @@ class Called:
         self._jac = self._sparsity = self._groups = None
         self._recent = collections.OrderedDict()  # inputs -> what was recorded there: a pass over a step asks for them again and again
         self._recordable = True
+        self._witnesses = {}  # (inputs, value) of the first and of the latest evaluation
         self.strict = False  # no differences: exact derivatives, or an Error
         self.constant_jacobian = False
 
     def value(self, t, x, p):
+        inputs = t, x.copy(), p
+        result = self._value(t, x, p)
+        self._witnesses["latest"] = inputs, result
+        self._witnesses.setdefault("first", self._witnesses["latest"])
+        return result
+
+    def refuse_changes(self):
+        """A derivative is taken of the function as it is now: it must be the one that was solved."""
+        for (t, x, p), was in list(self._witnesses.values()):
+            if not np.array_equal(self._value(t, x.copy(), p), was, equal_nan=True):
+                raise Error(f"{getattr(self._function, '__name__', 'the function')} has changed since the solution was computed: at t = {t:g} "
+                            "it returns other numbers for the same inputs\n  solve again; or give what it refers to as args")
+
+    def _value(self, t, x, p):
         result = np.asarray(self._function(t, x, *self._shapes.apart(p, _plain))).ravel()
         if np.iscomplexobj(result) and np.any(result.imag):
             raise Error(f"{getattr(self._function, '__name__', 'the function')} returns complex numbers, and y0 is real: "

@@ -55,6 +55,9 @@ def load(path, settings=None, **options):
         return _core.read_recording(path)
     if path.endswith(".so"):
         return load_plugin(path)
+    if not path.endswith((".xml", ".urdf")):
+        raise Error(f"{path}: the ending says what is in a file: .xml or .urdf (a model), .toml (a study), .rec (a recording), .so (a physics "
+                    "of your own)")
     return rigid.load(path, **options)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from . import _core
+from . import _core, loss
 from .error import Error
 from .optimise import LeastSquares, least_squares
 
@@ -23,7 +23,7 @@ def fit(sim: _core.Rollout, data: Mapping[str, npt.ArrayLike], variables: Mappin
         x0: npt.ArrayLike | Mapping[str, npt.ArrayLike] | None = None, u: npt.ArrayLike | Mapping[str, npt.ArrayLike] | None = None,
         p: Mapping[str, npt.ArrayLike] | None = None, sigma: float | Mapping[str, npt.ArrayLike] | None = None,
         lower: Mapping[str, npt.ArrayLike] | None = None, upper: Mapping[str, npt.ArrayLike] | None = None,
-        iterations: int = 100, tolerance: float = 1e-10, callback=None) -> Fit:
+        iterations: int = 100, tolerance: float = 1e-10, laplace: bool = False, callback=None) -> Fit:
     """Passes a rollout as near as possible to measurements, by least squares with exact Jacobians.
 
         sim = pendulum.rollout(500, keep=10)
@@ -36,11 +36,14 @@ def fit(sim: _core.Rollout, data: Mapping[str, npt.ArrayLike], variables: Mappin
     x0, u, p   everything else, as of sim.simulate; a batch of worlds is a batch of experiments with the same parameters
     sigma      standard deviation of a measurement, or {field: of its data}. None: all are equally exact, and how exact is read off the fit
     lower, upper   bounds of the variables, {name: value}
+    laplace    True: Fit.laplace_covariance as well, from the whole Hessian, by exact second derivatives of the steps
     """
     problem = _Problem(sim, data, variables, x0, u, p, sigma)
     found = least_squares(problem.residuals, problem.guess, lower=lower, upper=upper, iterations=iterations, tolerance=tolerance,
                           scaled=sigma is None, callback=callback)
     facts = {f.name: getattr(found, f.name) for f in dataclasses.fields(LeastSquares)}
+    if laplace:
+        facts["curvature"] = problem.curvature(found.x)
     return Fit(**facts, predictions=problem.predictions(found.x))
 
 
@@ -62,7 +65,7 @@ class _Problem:
         for name, value in variables.items():
             shape = parameters[name].shape if name in parameters else ((self.fields[name].size,) if self.fields[name].size > 1 else ())
             value = np.asarray(value, dtype=float)
-            if value.size not in (1, int(np.prod(shape))):
+            if value.size != 1 and value.shape not in (shape, (int(np.prod(shape)),)):
                 raise Error(f"the first guess of '{name}' has the shape {value.shape} instead of {shape}")
             self.guess[name] = np.broadcast_to(value, shape).copy() if value.size == 1 else value.reshape(shape)
         start = system.initial_state if x0 is None else x0
@@ -94,6 +97,8 @@ class _Problem:
     def _take_data(self, data, sigma):
         if not data:
             raise Error("there are no data: give {field of the state: (kept, size)}")
+        if isinstance(sigma, Mapping) and set(sigma) != set(data):
+            raise Error(f"sigma is given for {', '.join(map(str, sigma)) or 'nothing'}, the data are of {', '.join(map(str, data))}")
         self.data, self.sigma, self.shapes = {}, {}, {}
         for name, values in data.items():
             if name not in self.fields:
@@ -107,10 +112,10 @@ class _Problem:
                 raise Error(f"the data of '{name}' have the shape {values.shape} instead of {' or '.join(map(str, wanted))}: one row for each "
                             f"kept state, of which the rollout has {self.kept}")
             self.data[name] = values.reshape(self.kept, self.worlds, size)
-            spread = sigma.get(name, 1.0) if isinstance(sigma, Mapping) else 1.0 if sigma is None else sigma
+            spread = sigma[name] if isinstance(sigma, Mapping) else 1.0 if sigma is None else sigma
             spread = np.asarray(spread, dtype=float)
-            if np.any(spread <= 0):
-                raise Error(f"sigma of '{name}' is not positive")
+            if not np.all((spread > 0) & (spread < np.inf)):
+                raise Error(f"sigma of '{name}' is not positive and finite")
             self.sigma[name] = np.broadcast_to(spread.reshape(self.data[name].shape) if spread.size == values.size else spread,
                                                self.data[name].shape)
         if all(np.isnan(d).all() for d in self.data.values()):
@@ -129,6 +134,44 @@ class _Problem:
         states = np.stack([self.sim.simulate(*self._arguments(z, w)).states for w in range(self.worlds)], axis=1)
         return {name: states[..., f.offset:f.offset + f.size].reshape(self.shapes[name])
                 for name, f in ((n, self.fields[n]) for n in self.data)}
+
+    def curvature(self, z):
+        """The sum of residuals times their second derivatives: a Hessian-vector product per number of z, with the residuals as cotangents
+        that are held."""
+        if not self.sim.system.second_order:
+            raise Error("laplace=True needs second derivatives, which this system has not: leave it out")
+        sizes = {name: np.size(value) for name, value in z.items()}
+        total = np.zeros((sum(sizes.values()),) * 2)
+        for world in range(self.worlds):
+            x0, u, p = self._arguments(z, world)
+            held = self._held(self.sim.simulate(x0, u, p).states, world)
+            column = 0
+            for name, size in sizes.items():
+                for i in range(size):
+                    unit = np.eye(1, size, i).reshape(np.shape(z[name]))
+                    x0_dot, p_dot = np.zeros_like(x0), {}
+                    if name in self.fields:
+                        f = self.fields[name]
+                        x0_dot[f.offset:f.offset + f.size] = unit
+                    else:
+                        p_dot = {name: unit}
+                    _, rate = self.sim.hessian_vector(x0, u, p, x0_dot=x0_dot, p_dot=p_dot, loss=held)
+                    rates = {v: rate.x0[self.fields[v].offset:self.fields[v].offset + self.fields[v].size] if v in self.fields
+                             else rate.parameters[v] for v in z}
+                    total[:, column] += np.concatenate([np.ravel(rates[v]) for v in z])
+                    column += 1
+        return (total + total.T) / 2
+
+    def _held(self, states, world):
+        """A loss that is linear in the states: what was measured, times its residual over sigma^2."""
+        at_step = {}
+        for name, data in self.data.items():
+            f = self.fields[name]
+            weight = (states[:, f.offset:f.offset + f.size] - data[:, world]) / self.sigma[name][:, world] ** 2
+            for k, j in np.argwhere(np.isfinite(weight)):
+                element = name if f.size == 1 else f"{name}[{j}]"
+                at_step.setdefault(int(k) * self.sim.keep, []).append(f"({float(weight[k, j])!r})*{element}")
+        return loss.sum([loss.expression(" + ".join(terms), [step]) for step, terms in at_step.items()])
 
     def residuals(self, z):
         parts, rows = [], {name: [] for name in z}

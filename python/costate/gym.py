@@ -303,6 +303,10 @@ class PolicyGradient(dict):
     """{name: derivative with respect to these weights}; `report` says what it is worth."""
     report: _core.GradientReport
 
+    def __repr__(self):
+        sizes = ", ".join(f"{name} {np.shape(values)}" for name, values in self.items())
+        return f"PolicyGradient: {sizes}\n{self.report!r}"
+
 
 def rollout_value_and_grad(env, weights=None, **options):
     return env.rollout_value_and_grad(weights, **options)

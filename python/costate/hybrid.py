@@ -35,7 +35,7 @@ class Hybrid:
                  limit: npt.ArrayLike = 1.0, seed: int = 0):
         bound = np.broadcast_to(np.asarray(limit, dtype=float), (plant.signature.control_size,))
         self._function, self.weights = _network(plant, observe, hidden, (-bound, bound), seed)
-        last = max(name for name in self.weights if name.startswith("policy/w"))
+        last = max((name for name in self.weights if name.startswith("policy/w")), key=lambda name: int(name.removeprefix("policy/w")))
         self.weights[last] = np.zeros_like(self.weights[last])
         self.plant, self.system = plant, _of_function(plant, self._function, self.weights, hybrid=True)
 

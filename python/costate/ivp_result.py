@@ -47,7 +47,7 @@ class DenseOutput:
 
 
 def joined(rows, complex_states):
-    """Rows of states: where they are complex, real parts come first."""
+    # Rows of states: where they are complex, real parts come first.
     half = len(rows) // 2
     return rows[:half] + 1j * rows[half:] if complex_states else rows
 
@@ -79,8 +79,9 @@ def _need_steps(result):
 
 @contextlib.contextmanager
 def _exactly(result):
-    """No derivative by differences."""
+    """No derivative by differences, and none of another function."""
     for called in result._called:
+        called.refuse_changes()
         called.strict = True
     try:
         yield
@@ -191,7 +192,7 @@ def _without_derivatives(values):
 
 
 def make_result(hidden, **values):
-    """SciPy's class where SciPy is in use; importing it takes longer than most solutions."""
+    # SciPy's class where SciPy is in use; importing it takes longer than most solutions.
     scipy = sys.modules.get("scipy.integrate._ivp.ivp")
     result = _result_class(scipy.OdeResult if scipy else _Bunch)(**values)
     for name, value in hidden.items():

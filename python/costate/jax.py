@@ -122,12 +122,13 @@ def rollout(sim: _core.Rollout) -> Callable[..., Any]:
 
     x0   (*batch, states)            None: the system's initial state
     u    (*batch, knots, controls)   None: zero
-    p    {name or glob: number or (*batch, size)}; None: defaults
+    p    {name or glob: number or (*batch, size)}, of a parameter with a shape also (*batch, *shape); None: defaults
     states is (*batch, kept, states). Differentiable by all three, in reverse mode, and in forward mode
     where no states are kept.
     """
     signature = sim.system.signature
     sizes = {f.name: f.size for f in signature.parameters}
+    shapes = {name: default.shape for name, default in sim.system.parameters.items() if default.ndim > 1}
     dtype = np.dtype(sim.dtype)
     if dtype == np.float64 and not getattr(jax.config, "jax_enable_x64"):
         raise Error("a float64 rollout needs jax.config.update('jax_enable_x64', True); or make it with dtype='float32'")
@@ -146,8 +147,12 @@ def rollout(sim: _core.Rollout) -> Callable[..., Any]:
                     value = jnp.broadcast_to(value, (size,))
                 elif size == 1 and value.shape[-1] != 1:
                     value = value[..., None]
-                elif value.size == size:
+                elif name in shapes and value.shape[-len(shapes[name]):] == shapes[name]:
+                    value = value.reshape((*value.shape[:-len(shapes[name])], size))
+                elif value.size == size and (name not in shapes or value.ndim == 1):
                     value = value.reshape(size)
+                elif name in shapes and value.shape[-1] != size:
+                    raise Error(f"{name} has the shape {value.shape} instead of (*batch, {', '.join(map(str, shapes[name]))})")
                 values[name] = value
         return values
 

@@ -20,6 +20,12 @@ from .error import Error
 Point = npt.ArrayLike | Mapping[str, npt.ArrayLike]
 
 
+def _real(values, what):
+    if np.iscomplexobj(values):
+        raise Error(f"{what} has complex numbers: give real and imaginary parts")
+    return np.asarray(values, dtype=float)
+
+
 class Pack:
     """Arrays by name as one vector, and back. An array without a name is left as it is."""
 
@@ -28,15 +34,15 @@ class Pack:
         self.named = isinstance(point, Mapping)
         if not values:
             raise Error("there is nothing to vary: the dict of variables is empty")
-        self.arrays = {name: np.asarray(value, dtype=float) for name, value in values.items()}
+        self.arrays = {name: _real(value, f"x0 of '{name}'" if self.named else "x0") for name, value in values.items()}
         ends = np.cumsum([a.size for a in self.arrays.values()])
         self.places = {name: slice(end - a.size, end) for (name, a), end in zip(self.arrays.items(), ends)}
         self.size = int(ends[-1])
 
     def vector(self, point: Point, what: str) -> np.ndarray:
-        """A point, a gradient or bounds of the same names and shapes, as one vector."""
+        """A point, a gradient or bounds of the same names and shapes, as one vector. What is flat already may stay so."""
         if not self.named:
-            return np.asarray(point, dtype=float).ravel()
+            return self._flat(point, self.arrays["x"], what)
         if not isinstance(point, Mapping):
             raise Error(f"{what} is a dict like x0: {{{', '.join(map(repr, self.arrays))}: ...}}")
         missing, unknown = self.arrays.keys() - point.keys(), point.keys() - self.arrays.keys()
@@ -45,18 +51,23 @@ class Pack:
                 [f"no {', '.join(sorted(missing))}"] * bool(missing) + [f"{', '.join(map(str, unknown))}, which x0 has not"] * bool(unknown)))
         parts = []
         for name, start in self.arrays.items():
-            part = np.asarray(point[name], dtype=float)
-            if part.size != start.size:
-                raise Error(f"{what} of '{name}' has the shape {part.shape} instead of {start.shape}")
-            parts.append(part.ravel())
+            parts.append(self._flat(point[name], start, f"{what} of '{name}'"))
         return np.concatenate(parts)
+
+    @staticmethod
+    def _flat(values: Any, start: np.ndarray, what: str) -> np.ndarray:
+        part = _real(values, what)
+        if part.shape not in (start.shape, (start.size,)) and (part.size, start.size) != (1, 1):
+            raise Error(f"{what} has the shape {part.shape} instead of {start.shape}")
+        return part.ravel()
 
     def bounds(self, given, what: str):
         """Of all numbers; an array that is left out has none, and one number stands for a whole array."""
         if given is None:
             return None
         if not self.named:
-            return np.broadcast_to(np.asarray(given, dtype=float).ravel(), (self.size,))
+            flat = np.shape(given) == (self.size,)
+            return np.broadcast_to(given, (self.size,) if flat else self.arrays["x"].shape).astype(float).ravel()
         unknown = given.keys() - self.arrays.keys()
         if unknown:
             raise Error(f"{what} names {', '.join(map(str, unknown))}, which x0 has not")
@@ -108,30 +119,47 @@ class LeastSquares(Optimum):
     names: list[str] = dataclasses.field(default_factory=list)  #: Of the numbers of x.
     scaled: bool = True  #: Whether the spread of the residuals says how exact the data are; otherwise they are in units of it.
     held: np.ndarray = dataclasses.field(default_factory=lambda: np.empty(0, dtype=bool))  #: Numbers of x at a bound.
+    curvature: np.ndarray | None = None  #: What the Hessian of 1/2 |r|^2 has beside J'J: the sum of r times d2 r / dx2.
 
     @property
     def covariance(self) -> np.ndarray:
         """Of the numbers of x: the inverse of J'J, times the variance of the residuals where `scaled`. A number that is held at a
         bound has none. Infinite where the data do not determine x."""
+        half = self._half()
+        return self._of_free(np.inf if half is None else half @ half.T)
+
+    @property
+    def laplace_covariance(self) -> np.ndarray:
+        """The same from the whole Hessian J'J + curvature (Laplace's approximation): infinite also where that is not the Hessian of a
+        minimum. For a fit that was made with laplace=True."""
+        if self.curvature is None:
+            raise Error("this fit knows no second derivatives: make it with laplace=True")
+        half = self._half()
+        if half is None:
+            return self._of_free(np.inf)
+        free = ~self.held
+        relative, directions = np.linalg.eigh(np.eye(half.shape[1]) + half.T @ self.curvature[np.ix_(free, free)] @ half)
+        if half.shape[1] and relative[0] <= 0:
+            return self._of_free(np.inf)
+        half = half @ directions / np.sqrt(relative)
+        return self._of_free(half @ half.T)
+
+    def _half(self) -> np.ndarray | None:
+        """H with (J'J)^-1 = H H', over the numbers that are not held; None where it does not exist."""
         free = ~self.held
         n, m = int(free.sum()), len(self.residuals)
-        found = np.zeros((len(free), len(free)))
-        if n == 0:
-            return found
-        if self.scaled and m <= n:
-            found[np.ix_(free, free)] = np.inf
-            return found
         scale = np.linalg.norm(self.jacobian[:, free], axis=0)
-        if np.any(scale == 0):
-            found[np.ix_(free, free)] = np.inf
-            return found
+        if n and (self.scaled and m <= n or m < n or np.any(scale == 0)):
+            return None
         _, s, v = np.linalg.svd(self.jacobian[:, free] / scale, full_matrices=False)
-        if m < n or s[-1] <= s[0] * 1e-13:
-            found[np.ix_(free, free)] = np.inf
-            return found
-        half = v.T / s / scale[:, None]
-        variance = self.residuals @ self.residuals / (m - n) if self.scaled else 1.0
-        found[np.ix_(free, free)] = variance * half @ half.T
+        return None if n and s[-1] <= s[0] * 1e-13 else v.T / s / scale[:, None]
+
+    def _of_free(self, inverse) -> np.ndarray:
+        """Zero where a number is held, and times the variance of the residuals where `scaled`."""
+        free = ~self.held
+        found = np.zeros((len(free), len(free)))
+        variance = self.residuals @ self.residuals / max(1, len(self.residuals) - int(free.sum())) if self.scaled else 1.0
+        found[np.ix_(free, free)] = np.inf if np.ndim(inverse) == 0 else variance * inverse
         return found
 
     @property
@@ -234,17 +262,19 @@ def least_squares(fun: Callable, x0: Point, *, lower: Point | None = None, upper
         result = fun(pack.point(vector))
         if not (isinstance(result, tuple) and len(result) == 2):
             raise Error("the function returns (residuals, jacobian)")
-        residuals, jacobian = np.asarray(result[0], dtype=float).ravel(), result[1]
+        residuals, jacobian = _real(result[0], "the residuals").flatten(), result[1]  # a copy: the caller may use its array again
         if pack.named:
             if not isinstance(jacobian, Mapping) or set(jacobian) != set(pack.arrays):
                 raise Error(f"the Jacobian is a dict like x0: {{{', '.join(map(repr, pack.arrays))}: (residuals, *shape)}}")
             rows = []
             for name, start in pack.arrays.items():
-                part = np.asarray(jacobian[name], dtype=float)
+                part = _real(jacobian[name], f"the Jacobian of '{name}'")
                 if part.shape != residuals.shape + start.shape:
                     raise Error(f"the Jacobian of '{name}' has the shape {part.shape} instead of {residuals.shape + start.shape}")
                 rows.append(part.reshape(len(residuals), -1))
             jacobian = np.concatenate(rows, axis=1)
+        else:
+            jacobian = np.array(_real(jacobian, "the Jacobian"))
         last[vector.tobytes()] = residuals, jacobian
         while len(last) > 64:
             del last[next(iter(last))]

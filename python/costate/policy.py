@@ -32,7 +32,7 @@ def closed_loop(plant: _core.System, *, observe: Sequence[str] | Callable[..., A
                 policy: Callable[..., Any] | None = None, parameters: Mapping[str, npt.ArrayLike] | None = None) -> _core.System:
     """A system and the network that controls it, as one System whose weights are parameters 'policy/...'.
 
-    observe     globs of the states that the network sees, or a function of fields by name (or x, t) that returns a list of numbers; None: all
+    observe     globs (or one) of the states that the network sees, or a function of fields by name (or x, t) that returns a list of numbers; None: all
     hidden      numbers of a layer, or a list of them for several layers; tanh between them
     controls    'unit': between -1 and 1; 'range': between the limits of each actuator; or (lower, upper)
     waves       sines of time that it sees besides, at omega rad/s (one layer, controls='unit')
@@ -47,7 +47,7 @@ def closed_loop(plant: _core.System, *, observe: Sequence[str] | Callable[..., A
         raise Error("parameters are those of a policy of your own: give policy=, too")
     simple = isinstance(hidden, int) and not callable(observe) and isinstance(controls, str) and controls == "unit"
     if simple:
-        return _network_loop(plant, observe, hidden, waves, omega, seed)
+        return _network_loop(plant, [observe] if isinstance(observe, str) else observe, hidden, waves, omega, seed)
     if waves:
         raise Error("waves are seen by a network of one layer with controls='unit'; give observe=lambda q, t: [np.sin(t), ...] instead")
     return _of_function(plant, *_network(plant, observe, hidden, controls, seed))
@@ -65,7 +65,7 @@ def _observer(plant, observe):
     """(numbers that are seen, the function of x and t that sees them)."""
     fields = {f.name: f for f in plant.signature.states}
     if not callable(observe):
-        globs = ["**"] if observe is None else list(observe)
+        globs = ["**"] if observe is None else [observe] if isinstance(observe, str) else list(observe)
         names = _core._matching_states(plant, globs)  # type: ignore[attr-defined]
         return sum(fields[name].size for name in names), lambda x, t: np.concatenate([np.reshape(x[name], (-1,)) for name in names])
     wanted = list(inspect.signature(observe).parameters)

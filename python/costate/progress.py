@@ -4,6 +4,7 @@
 differentiates for longer than a second shows how far it has come.
 """
 import sys
+import warnings
 
 
 class Bar:
@@ -46,10 +47,12 @@ def _tqdm():
     """What draws bars, or None where nobody looks at one or tqdm is not installed."""
     if not _somebody_watches():
         return None
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
-        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # in a notebook without ipywidgets tqdm says so, and draws its bar in letters
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            return None
     return tqdm
 
 

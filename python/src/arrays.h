@@ -46,8 +46,12 @@ inline std::size_t product(const Shape& shape) {
 template <class Real>
 using ConstArray = nb::ndarray<const Real, nb::c_contig, nb::device::cpu>;
 
-// What NumPy would convert with a loss: complex numbers and masks.
+// What NumPy would convert with a loss: complex numbers, masks, dates; and texts, which are no numbers.
 inline void refuse_lossy(nb::handle object, nb::handle numpy, const char* what) {
+  const auto kind = nb::cast<std::string>(numpy.attr("asarray")(object).attr("dtype").attr("kind"));
+  if (kind == "U" || kind == "S" || kind == "M" || kind == "m" || kind == "V")
+    throw Error(std::string(what) + " is an array of " +
+                (kind == "U" || kind == "S" ? "texts" : "times or records") + ", not of numbers");
   if (nb::cast<bool>(numpy.attr("iscomplexobj")(object)))
     throw Error({std::string(what) + " has complex numbers", {}, "give real and imaginary parts"});
   const nb::object masked = numpy.attr("ma").attr("is_masked")(object);

@@ -8,6 +8,14 @@
 namespace costate::python {
 namespace {
 
+std::string name_of(nb::handle key, const char* what) {
+  std::string name;
+  if (!nb::try_cast(key, name))
+    throw Error(std::string("the keys of ") + what + " are names: " + nb::cast<std::string>(nb::repr(key)) +
+                " is none");
+  return name;
+}
+
 // A dict of a dict, or of anything else that has keys.
 std::optional<nb::dict> as_dict(nb::handle x) {
   if (nb::isinstance<nb::dict>(x)) return nb::borrow<nb::dict>(x);
@@ -21,7 +29,7 @@ std::optional<nb::dict> as_dict(nb::handle x) {
 nb::object joined(const Signature& signature, Role role, const nb::dict& fields,
                   std::vector<double> otherwise) {
   for (auto [key, value] : fields)
-    signature.find(role, nb::cast<std::string>(key));  // throws for unknown names
+    signature.find(role, name_of(key, role == Role::state ? "x0" : "u"));  // throws for unknown names
   return nb::module_::import_("costate._fields")
       .attr("join")(nb::cast(signature.fields(role)), fields, to_numpy(std::move(otherwise)));
 }
@@ -88,7 +96,7 @@ void Call<Real>::look_at_parameters(nb::handle p) {
   const auto values = as_dict(p);
   if (!values) throw Error("p is not a dict of parameters: {name or glob: value}");
   for (auto [key, value] : *values) {
-    const auto name = nb::cast<std::string>(key);
+    const auto name = name_of(key, "p");
     if (name.find_first_of("*?") == std::string::npos) {
       look_at_parameter(system_.parameter(name), value);
       continue;
@@ -115,7 +123,8 @@ void Call<Real>::look_at_parameter(std::size_t f, nb::handle value) {
   given.shape = shape_of(given.values);
   Shape batch = given.shape;
   const auto own = system_.shapes.find(field.name);
-  const bool shaped = own != system_.shapes.end() && batch.size() >= own->second.size() &&
+  const bool has_shape = own != system_.shapes.end();
+  const bool shaped = has_shape && batch.size() >= own->second.size() &&
                       std::equal(own->second.rbegin(), own->second.rend(), batch.rbegin());
   if (shaped) {  // (*batch, *shape)
     batch.resize(batch.size() - own->second.size());
@@ -123,13 +132,14 @@ void Call<Real>::look_at_parameter(std::size_t f, nb::handle value) {
     if (!batch.empty() && batch.back() == 1) batch.pop_back();
   } else if (batch.empty()) {  // one number for the whole field
     given.shape = {size};
-  } else if (product(batch) == size) {  // (size,), or the same numbers in a shape of the user's own
-    batch.clear();
+  } else if (product(batch) == size && (!has_shape || batch.size() == 1)) {
+    batch.clear();  // (size,), or, of a field without a shape, the same numbers in one of the user's own
   } else if (batch.back() == size) {
     batch.pop_back();
   } else {
+    const std::string row = has_shape ? text_of(own->second) : text_of({size});
     wrong_shape("parameter '" + field.name + "'", given.shape,
-                "(" + std::to_string(size) + ",) or (..., " + std::to_string(size) + ")");
+                row + " or (..., " + row.substr(1, row.size() - (has_shape ? 2 : 3)) + ")");
   }
   join(batch, "parameter '" + field.name + "'");
   given_.push_back(std::move(given));

@@ -8,6 +8,7 @@
 
 #include "any_system.h"
 #include "arrays.h"
+#include "costate/core/text.h"
 #include "costate/system/program/program_objective.h"
 #include "module.h"
 
@@ -55,6 +56,11 @@ struct Targets {
   Shape shape;
 };
 
+double finite(double weight) {
+  if (!std::isfinite(weight)) throw Error({"weight = " + number(weight), {}, "a weight is a finite number"});
+  return weight;
+}
+
 std::size_t size_of(const Signature& s, const std::string& field) {
   return std::size_t(s.find(Role::state, field).size);
 }
@@ -73,32 +79,35 @@ loss::When when_of(nb::handle object) {
 }
 
 std::shared_ptr<AnyLoss> final(const std::string& field, const ArrayLike& target, double weight) {
-  return any_loss("final('" + field + "')",
-                  [field, weight, targets = Targets(target, "target")]<class Real>(const Signature& s) {
-                    targets.expect("target", {size_of(s, field)});
-                    return loss::final<Real>(s, field, converted<Real>(targets.values), weight);
-                  });
+  return any_loss(
+      "final('" + field + "')",
+      [field, weight = finite(weight), targets = Targets(target, "target")]<class Real>(const Signature& s) {
+        targets.expect("target", {size_of(s, field)});
+        return loss::final<Real>(s, field, converted<Real>(targets.values), weight);
+      });
 }
 
 std::shared_ptr<AnyLoss> track(const std::string& field, const Steps& steps, const ArrayLike& targets,
                                double weight) {
-  return any_loss(
-      "track('" + field + "')",
-      [field, steps, weight, given = Targets(targets, "targets")]<class Real>(const Signature& s) {
-        given.expect("targets", {steps.size(), size_of(s, field)});
-        return loss::track<Real>(s, field, steps, converted<Real>(given.values), weight);
-      });
+  return any_loss("track('" + field + "')",
+                  [field, steps, weight = finite(weight),
+                   given = Targets(targets, "targets")]<class Real>(const Signature& s) {
+                    given.expect("targets", {steps.size(), size_of(s, field)});
+                    return loss::track<Real>(s, field, steps, converted<Real>(given.values), weight);
+                  });
 }
 
 std::shared_ptr<AnyLoss> final_value(const std::string& field, std::int64_t index, double weight) {
-  return any_loss("final_value('" + field + "')", [field, index, weight]<class Real>(const Signature& s) {
-    return loss::final_value<Real>(s, field, index, weight);
-  });
+  return any_loss("final_value('" + field + "')",
+                  [field, index, weight = finite(weight)]<class Real>(const Signature& s) {
+                    return loss::final_value<Real>(s, field, index, weight);
+                  });
 }
 
 std::shared_ptr<AnyLoss> effort(double weight) {
-  return any_loss("effort()",
-                  [weight]<class Real>(const Signature& s) { return loss::effort<Real>(s, weight); });
+  return any_loss("effort()", [weight = finite(weight)]<class Real>(const Signature& s) {
+    return loss::effort<Real>(s, weight);
+  });
 }
 
 std::shared_ptr<AnyLoss> expression(const std::string& text, nb::handle when) {

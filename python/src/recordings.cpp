@@ -6,6 +6,7 @@
 
 #include "arrays.h"
 #include "costate/io/recording.h"
+#include "costate/view/film.h"
 #include "costate/view/replay.h"
 #include "module.h"
 #include "pickles.h"
@@ -177,6 +178,22 @@ void bind_recordings(nb::module_& m) {
       .def(
           "write_html", [](const Recording& r, const std::string& path) { view::write_replay(path, {r}); },
           "path"_a, "A page that shows the recording, without network or server.")
+      .def(
+          "write_png",
+          [](const Recording& r, const std::string& path, std::optional<double> time, int width, int height) {
+            const double end = r.frame_interval * double(r.frames - 1);
+            view::write_png(path, {r}, time.value_or(end), {}, {.width = width, .height = height});
+          },
+          "path"_a, "time"_a = nb::none(), "width"_a = 1280, "height"_a = 800,
+          nb::call_guard<nb::gil_scoped_release>(),
+          "A picture at a time (s; None: the end), drawn by Chromium.")
+      .def(
+          "write_mp4",
+          [](const Recording& r, const std::string& path, int width, int height) {
+            view::write_mp4(path, {r}, {}, {.width = width, .height = height});
+          },
+          "path"_a, "width"_a = 1280, "height"_a = 800, nb::call_guard<nb::gil_scoped_release>(),
+          "A film, drawn by Chromium and packed by ffmpeg.")
       .def("_repr_html_", &in_a_frame)
       .def("__repr__", [](const Recording& r) {
         return "Recording '" + r.title + "': " + std::to_string(r.frames) + " frames, " +

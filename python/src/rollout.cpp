@@ -150,19 +150,19 @@ void bind_results(nb::module_& m) {
       });
 }
 
-}  // namespace
+// A method that takes a loss, from whatever Python gives as one.
+template <class Result>
+auto with_loss(Result (PyRollout::*method)(const FieldsLike&, const FieldsLike&, const Values&,
+                                           const AnyLossPtr&)) {
+  return [method](PyRollout& r, const FieldsLike& x0, const FieldsLike& u, const Values& p,
+                  const LossLike& loss) { return (r.*method)(x0, u, p, loss_of(loss)); };
+}
 
-void bind_rollout(nb::module_& m) {
-  bind_results(m);
-  const auto none = [] { return nb::none(); };
-  nb::class_<PyRollout> rollout(
-      m, "Rollout",
-      "Steps of a system, forward and back. Made by system.rollout(steps, ...).\n\n"
-      "x0 (*batch, states), or a dict by field; None: the system's initial state.\n"
-      "u  (*batch, knots, controls), or a dict by field; None: zero.\n"
-      "p  {name or glob: number, (size,) or (*batch, size)}; None: defaults.\n"
-      "What has no batch axes is shared by all worlds; its gradient is the sum over them.");
-  bind_resident(m, rollout);
+// None by its own type: since version 3 nanobind asks for it before it lets an argument be None.
+nb::none none() { return {}; }
+
+// Forward, and back along a loss.
+void bind_runs(nb::class_<PyRollout>& rollout) {
   rollout
       .def("forward", &PyRollout::forward, "x0"_a = none(), "u"_a = none(), "p"_a = none(),
            "Runs, keeping what backward() needs. Returns a Trajectory.")
@@ -173,20 +173,12 @@ void bind_rollout(nb::module_& m) {
       .def("backward", nb::overload_cast<const ArrayLike&, const ArrayLike&>(&PyRollout::backward),
            "final_state"_a = none(), "states"_a = none(),
            "The same for cotangents of the outputs: d loss / d final_state, d loss / d states.")
-      .def(
-          "value",
-          [](PyRollout& r, const FieldsLike& x0, const FieldsLike& u, const Values& p, const LossLike& loss) {
-            return r.value(x0, u, p, loss_of(loss));
-          },
-          "x0"_a = none(), "u"_a = none(), "p"_a = none(), "loss"_a = none(), "The loss, summed over worlds.")
-      .def(
-          "values",
-          [](PyRollout& r, const FieldsLike& x0, const FieldsLike& u, const Values& p, const LossLike& loss) {
-            return r.values(x0, u, p, loss_of(loss));
-          },
-          "x0"_a = none(), "u"_a = none(), "p"_a = none(), "loss"_a = none(),
-          "The loss of each world, (*batch,), without a gradient; nan of a world that is masked. What "
-          "minimize(method='cma_es', batched=True) ranks.")
+      .def("value", with_loss(&PyRollout::value), "x0"_a = none(), "u"_a = none(), "p"_a = none(),
+           "loss"_a = none(), "The loss, summed over worlds.")
+      .def("values", with_loss(&PyRollout::values), "x0"_a = none(), "u"_a = none(), "p"_a = none(),
+           "loss"_a = none(),
+           "The loss of each world, (*batch,), without a gradient; nan of a world that is masked. What "
+           "minimize(method='cma_es', batched=True) ranks.")
       .def(
           "value_and_grad",
           [](PyRollout& r, const FieldsLike& x0, const FieldsLike& u, const Values& p, const LossLike& loss) {
@@ -195,7 +187,12 @@ void bind_rollout(nb::module_& m) {
             return std::make_pair(value, std::move(gradient));
           },
           "x0"_a = none(), "u"_a = none(), "p"_a = none(), "loss"_a = none(),
-          "(value, Gradient): forward and back, block by block, in the memory of one block per thread.")
+          "(value, Gradient): forward and back, block by block, in the memory of one block per thread.");
+}
+
+// Derivatives of the final state and of second order.
+void bind_derivatives(nb::class_<PyRollout>& rollout) {
+  rollout
       .def("pull_back", &PyRollout::pull_back, "x0"_a = none(), "u"_a = none(), "p"_a = none(), nb::kw_only(),
            "final_state"_a = none(), "states"_a = none(),
            "Gradient of <final_state, x_T> + <states, x_k>: forward and back with given cotangents.")
@@ -238,7 +235,12 @@ void bind_rollout(nb::module_& m) {
                   "numpy.typing.ArrayLike] | None = None) -> costate.linearise.Jacobian"),
           "Derivatives of one world's final state, or of its kept states (keep > 0), with respect to x0, "
           "controls and "
-          "active parameters.")
+          "active parameters.");
+}
+
+// What a gradient is worth, and one of the smoothed loss.
+void bind_checks(nb::class_<PyRollout>& rollout) {
+  rollout
       .def("check", &PyRollout::check, "x0"_a = none(), "u"_a = none(), "p"_a = none(), nb::kw_only(),
            "loss"_a = nb::none(), "seed"_a = 1, "step"_a = 1e-3,
            "Is this gradient right? Dot-product test and, with a loss, stencil and Taylor tests: a list of "
@@ -260,15 +262,20 @@ void bind_rollout(nb::module_& m) {
           "within `tolerance` of the predicted change. Of one world.\n\n"
           "longest     the largest change that is tried, in units of max(1, |value|) of each number\n"
           "directions  how many random directions are tried beside the gradient's own")
-      .def("smoothed_gradient", &smoothed_gradient, "x0"_a = none(), "u"_a = none(), "p"_a = none(),
-           nb::kw_only(), "loss"_a, "sigma"_a = 0.01, "samples"_a = 256, "order"_a = "mixed",
-           "perturb"_a = "controls", "parameters"_a = std::vector<std::string>{}, "seed"_a = 0,
-           "(Gradient, statistics) of the loss smoothed by normal noise of size sigma, of one world.\n\n"
-           "order       'first' (mean of gradients), 'zeroth' (differences of values) or 'mixed' (of least "
-           "variance)\n"
-           "perturb     'controls', 'x0', 'both' or 'none'; parameters: globs of those to perturb\n"
-           "statistics  standard_error (relative), first_order_share, disagreement (above 3: the loss jumps)")
-      .def_prop_ro("device", [](const PyRollout& r) { return r.options.device; })
+      .def(
+          "smoothed_gradient", &smoothed_gradient, "x0"_a = none(), "u"_a = none(), "p"_a = none(),
+          nb::kw_only(), "loss"_a, "sigma"_a = 0.01, "samples"_a = 256, "order"_a = "mixed",
+          "perturb"_a = "controls", "parameters"_a = std::vector<std::string>{}, "seed"_a = 0,
+          "(Gradient, statistics) of the loss smoothed by normal noise of size sigma, of one world.\n\n"
+          "order       'first' (mean of gradients), 'zeroth' (differences of values) or 'mixed' (of least "
+          "variance)\n"
+          "perturb     'controls', 'x0', 'both' or 'none'; parameters: globs of those to perturb\n"
+          "statistics  standard_error (relative), first_order_share, disagreement (above 3: the loss jumps)");
+}
+
+// What the rollout was made with.
+void bind_facts(nb::class_<PyRollout>& rollout) {
+  rollout.def_prop_ro("device", [](const PyRollout& r) { return r.options.device; })
       .def_prop_ro("steps", [](const PyRollout& r) { return r.options.steps; })
       .def_prop_ro("hold", [](const PyRollout& r) { return r.options.hold; })
       .def_prop_ro("keep", [](const PyRollout& r) { return r.options.keep; })
@@ -289,6 +296,24 @@ void bind_rollout(nb::module_& m) {
       .def_prop_ro("system", [](const PyRollout& r) { return std::const_pointer_cast<AnySystem>(r.system); })
       .def("__reduce__", &reduced, nb::sig("def __reduce__(self) -> tuple"))
       .def("__repr__", &describe);
+}
+
+}  // namespace
+
+void bind_rollout(nb::module_& m) {
+  bind_results(m);
+  nb::class_<PyRollout> rollout(
+      m, "Rollout",
+      "Steps of a system, forward and back. Made by system.rollout(steps, ...).\n\n"
+      "x0 (*batch, states), or a dict by field; None: the system's initial state.\n"
+      "u  (*batch, knots, controls), or a dict by field; None: zero.\n"
+      "p  {name or glob: number, (size,) or (*batch, size)}; None: defaults.\n"
+      "What has no batch axes is shared by all worlds; its gradient is the sum over them.");
+  bind_resident(m, rollout);
+  bind_runs(rollout);
+  bind_derivatives(rollout);
+  bind_checks(rollout);
+  bind_facts(rollout);
 }
 
 }  // namespace costate::python

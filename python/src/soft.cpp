@@ -247,10 +247,7 @@ Array contact_friction(const ArrayLike& points, const ArrayLike& moved, double f
   return to_numpy(std::move(force), {4, 3});
 }
 
-}  // namespace
-
-void bind_soft(nb::module_& m) {
-  auto s = m.def_submodule("soft");
+void bind_bodies(nb::module_& s) {
   s.def(
       "bodies", &bodies, "rest"_a, "parts"_a, "materials"_a, nb::kw_only(), "holds"_a = nb::list(),
       "x"_a = nb::none(), "v"_a = nb::none(), "gravity"_a = nb::none(), "drag"_a = 0.0, "wind"_a = nb::none(),
@@ -293,6 +290,9 @@ void bind_soft(nb::module_& m) {
       "state 'x', 'v'; control 'hold/<name>/velocity', 'drive/wind'; parameters 'rest', 'gravity', "
       "'material/<name>/E', "
       "...");
+}
+
+void bind_meshes(nb::module_& s) {
   s.def(
       "cloth_mesh",
       [](std::array<double, 2> size, std::array<int, 2> count) {
@@ -332,6 +332,9 @@ void bind_soft(nb::module_& m) {
         "'quadratic_tetrahedra' or 'hexahedra'}. OBJ, PLY, STL; MSH of Gmsh (text, 2.2 and 4.1).");
   s.def("write_mesh", &write_mesh, "path"_a, "vertices"_a, "cells"_a, "kind"_a = "triangles",
         "Cells of one kind to a file: .obj, .ply, .stl (triangles), or .msh of Gmsh (all kinds).");
+}
+
+void bind_contact(nb::module_& s) {
   s.def(
       "contact_pair", &contact_pair, "points"_a, nb::kw_only(), "edges"_a = false, "distance"_a = 1e-3,
       "stiffness"_a = 1.0, "parallel"_a = 0.0,
@@ -346,6 +349,15 @@ void bind_soft(nb::module_& m) {
       nb::kw_only(), "edges"_a = false, "distance"_a = 1e-3, "stiffness"_a = 1.0, "parallel"_a = 0.0,
       "Forces of friction (4, 3) on the points of a pair that moved by `displacements` in a step that began "
       "at\n`points`. Below a length `slip` (slip_speed dt) friction sticks.");
+}
+
+}  // namespace
+
+void bind_soft(nb::module_& m) {
+  auto s = m.def_submodule("soft");
+  bind_bodies(s);
+  bind_meshes(s);
+  bind_contact(s);
 }
 
 }  // namespace costate::python

@@ -146,6 +146,12 @@ class PyStudy {
     if (study_->residuals() > 0) {
       result["residual_rms"] = o.residual_rms;
       result["unseen"] = o.unseen;
+      if (!o.laplace_deviation.empty()) {
+        nb::dict whole;
+        for (std::size_t i = 0; i < o.laplace_deviation.size(); ++i)
+          whole[study_->variables()[i].name.c_str()] = o.laplace_deviation[i];
+        result["laplace_deviation"] = whole;
+      }
       if (!o.correlation.empty()) {
         const std::size_t n = o.best.size();
         result["correlation"] = to_numpy(Numbers(o.correlation), {n, n});
@@ -159,6 +165,7 @@ class PyStudy {
     result["evaluations"] = o.evaluations;
     result["converged"] = o.converged;
     result["reason"] = o.reason;
+    result["advice"] = o.advice;
     return result;
   }
   // In double precision, with tight tolerances, over the first steps.

@@ -159,8 +159,11 @@ std::string summary(const AnySystem& system) {
   for (const auto& [role, name] : roles) {
     const auto& fields = system.signature().fields(role);
     if (fields.empty()) continue;
-    text += "\n  " + std::to_string(system.signature().total(role)) + " " + name + " in " +
-            std::to_string(fields.size()) + (fields.size() == 1 ? " field: " : " fields: ") + listed(fields);
+    const auto total = system.signature().total(role);
+    std::string numbers = name;
+    if (total == 1) numbers.pop_back();  // one state
+    text += "\n  " + std::to_string(total) + " " + numbers + " in " + std::to_string(fields.size()) +
+            (fields.size() == 1 ? " field: " : " fields: ") + listed(fields);
   }
   return text + "\n  (all of them with sizes, units and defaults: .signature)";
 }

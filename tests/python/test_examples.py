@@ -68,3 +68,10 @@ def test_a_pendulum_is_planned_and_held_up():
     done = subprocess.run([sys.executable, str(FOLDER / "plan_pendulum.py")], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "planned: angle 3.14, largest torque 4.0\nafter a push and 4 s: angle 3.14\n"
+
+
+def test_the_first_half_hour_comes_to_an_upright_pendulum():
+    done = subprocess.run([sys.executable, str(FOLDER / "tutorial.py")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout.partition("-1 upright: [")[2].partition("]")[0]) < -0.99
+    assert done.stdout.count("pass  ") == 3

@@ -160,3 +160,9 @@ def test_a_scene_of_the_package_is_loaded_by_its_name(tmp_path, monkeypatch):
         costate.load("hopper.xml")
     with pytest.raises(costate.Error, match="missing.toml"):
         costate.load("missing.toml")
+
+
+def test_a_file_without_a_known_ending_is_refused_with_the_endings_that_are(tmp_path):
+    (tmp_path / "model.txt").write_text("<mujoco/>")
+    with pytest.raises(costate.Error, match=r"model.txt: the ending says what is in a file: .xml or .urdf \(a model\)"):
+        costate.load(str(tmp_path / "model.txt"))

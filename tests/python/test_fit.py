@@ -141,6 +141,31 @@ class TestFit:
         text = repr(found)
         assert "Fit: 26 residuals" in text and text.count("+-") == 3
 
+    def test_laplace_is_the_hessian_of_differences(self):
+        x0 = np.stack([[0.9, 0.0], [0.4, 0.5], [-0.7, 0.1]])
+        data = self.data(0.05, (3,))
+        data[4, 1] = np.nan
+        found = costate.fit(self.SIM, {"q": data}, {"l": 1.0, "c": 0.0}, x0=x0, sigma=0.05, laplace=True)
+
+        def gradient(l, c):
+            total = np.zeros(2)
+            for world in range(3):
+                p = {"l": l, "c": c}
+                states, J = self.SIM.simulate(x0[world], p=p).states, self.SIM.jacobian(x0[world], p=p)
+                r = np.nan_to_num((states[:, 0] - data[:, world, 0]) / 0.05**2)
+                total += [r @ J.parameters[name][:, 0].ravel() for name in ("l", "c")]
+            return total
+
+        at, h = np.array([float(found.x["l"]), float(found.x["c"])]), 1e-3
+        hessian = np.stack([sum(w * (gradient(*(at + i * h * e)) - gradient(*(at - i * h * e))) for i, w in ((1, 45), (2, -9), (3, 1)))
+                            / (60 * h) for e in np.eye(2)])
+        np.testing.assert_allclose(found.laplace_covariance, np.linalg.inv(hessian), rtol=1e-8)
+        assert abs(found.laplace_covariance[0, 0] / found.covariance[0, 0] - 1) > 1e-4
+        clean = costate.fit(self.SIM, {"q": self.data(0.0)}, {"l": 1.0, "c": 0.0}, x0=[0.9, 0.0], sigma=0.05, laplace=True)
+        np.testing.assert_allclose(clean.laplace_covariance, clean.covariance, rtol=1e-7)
+        with pytest.raises(costate.Error, match="laplace=True"):
+            costate.fit(self.SIM, {"q": data}, {"l": 1.0}, x0=x0).laplace_covariance
+
     def test_many_experiments_share_their_parameters(self):
         x0 = np.stack([[0.9, 0.0], [0.4, 0.5], [-0.7, 0.1]])
         data = self.data(0.0, (3,))

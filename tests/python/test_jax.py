@@ -237,3 +237,19 @@ def test_vmap_of_a_layer_is_its_batch():
     np.testing.assert_array_equal(nested[1], layer(**dict(parts, x0=0.5 * starts))[1])
     with pytest.raises(costate.Error, match="needs x0"):
         layer(A=parts["A"], B=parts["B"], Q=parts["Q"], R=parts["R"])
+
+
+def test_a_parameter_with_a_shape_keeps_it():
+    @costate.system(states={"x": 2}, parameters={"A": np.arange(6.0).reshape(2, 3)}, dt=0.1)
+    def made(x, A):
+        return A @ np.array([0.1, 0.2, 0.3]) - x
+    sim, a = made.rollout(3), made.parameters["A"] + 0.1
+    run = costate.jax.rollout(sim)
+    loss = lambda a: jnp.sum(run(jnp.ones(2), None, {"A": a}) ** 2)
+    expected = sim.pull_back(np.ones(2), p={"A": a}, final_state=2 * sim.simulate(np.ones(2), p={"A": a}).final_state)
+    for given in (a, a.ravel()):
+        np.testing.assert_allclose(jax.grad(loss)(jnp.asarray(given)), expected.parameters["A"].reshape(given.shape), rtol=1e-13)
+    both = np.stack([a, 2 * a])
+    np.testing.assert_array_equal(run(jnp.ones(2), None, {"A": both}), sim.simulate(np.ones((2, 2)), p={"A": both}).final_state)
+    with pytest.raises(costate.Error, match=r"A has the shape \(3, 2\) instead of \(\*batch, 2, 3\)"):
+        run(jnp.ones(2), None, {"A": a.T})

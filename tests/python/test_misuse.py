@@ -86,6 +86,33 @@ class TestShapes:
         with pytest.raises(costate.Error, match=r"\(2, 3\) instead of \(3, 2\)"):
             costate.least_squares(lambda x: (a @ x - 1, a.T), [0.0, 0.0])
 
+    def test_a_parameter_with_a_shape(self):
+        @costate.system(states={"x": 2}, parameters={"A": np.arange(6.0).reshape(2, 3)}, dt=0.1)
+        def made(x, A):
+            return A @ np.array([0.1, 0.2, 0.3]) - x
+        sim, a = made.rollout(2), made.parameters["A"]
+        end = sim.simulate(p={"A": a}).final_state
+        np.testing.assert_array_equal(sim.simulate(p={"A": a.ravel()}).final_state, end)
+        np.testing.assert_array_equal(sim.simulate(p={"A": np.stack([a, 2 * a])}).final_state[0], end)
+        for call in (lambda: sim.simulate(p={"A": a.T}), lambda: sim.jvp(p_dot={"A": a.T})):
+            with pytest.raises(costate.Error, match=r"'A' has the shape \(3, 2\) instead of \(2, 3\) or \(..., 2, 3\)"):
+                call()
+        with pytest.raises(costate.Error, match="first guess of 'A'"):
+            costate.fit(made.rollout(2, keep=1), {"x": np.zeros((3, 2))}, {"A": a.T})
+
+    def test_gradients_and_bounds_of_an_optimiser(self):
+        a = np.arange(6.0).reshape(2, 3)
+        wrong = lambda x: (float(np.sum((x - a) ** 2)), 2 * (x - a).T)
+        with pytest.raises(costate.Error, match=r"the gradient has the shape \(3, 2\) instead of \(2, 3\)"):
+            costate.minimize(wrong, np.zeros((2, 3)))
+        with pytest.raises(costate.Error, match=r"the gradient of 'x' has the shape"):
+            costate.minimize(lambda p: (wrong(p["x"])[0], {"x": wrong(p["x"])[1]}), {"x": np.zeros((2, 3))})
+        right = lambda x: (float(np.sum((x - a) ** 2)), 2 * (x - a))
+        with pytest.raises(ValueError):
+            costate.minimize(right, np.zeros((2, 3)), lower=np.zeros((3, 2)))
+        found = costate.minimize(right, np.zeros((2, 3)), upper=[1.0, 2.0, 3.0]).x  # of the columns, as NumPy has it
+        np.testing.assert_allclose(found, np.minimum(a, [1.0, 2.0, 3.0]), atol=1e-9)
+
     def test_observations_of_many_states(self):
         hopper = costate.rigid.load(costate.scene_file("hopper.xml"))
         x = np.stack([hopper.initial_state, hopper.initial_state + 0.5])
@@ -98,6 +125,45 @@ class TestNothingIsDroppedInSilence:
     def test_complex_numbers(self, spring):
         with pytest.raises(costate.Error, match="complex"):
             spring.rollout(1).simulate(X[0] + 1j)
+
+    def test_complex_numbers_of_an_optimiser(self):
+        with pytest.raises(costate.Error, match="x0 has complex"):
+            costate.minimize(lambda z: (0.0, z), np.array([1 + 1j]))
+        with pytest.raises(costate.Error, match="residuals"):
+            costate.least_squares(lambda z: (np.array([1j]), np.eye(1)), [1.0])
+
+    @pytest.mark.parametrize("values", [["1", "2", "3", "4"], np.array(4 * ["2020-01-01"], dtype="datetime64[D]")], ids=["texts", "dates"])
+    def test_what_is_no_number(self, spring, values):
+        with pytest.raises(costate.Error, match="not of numbers"):
+            spring.rollout(1).simulate(values)
+
+    @pytest.mark.parametrize("call", [lambda s: s.simulate(p={1: 2.0}), lambda s: s.simulate(p={b"k": 2.0}), lambda s: s.simulate({3: 1.0})])
+    def test_names_that_are_no_text(self, spring, call):
+        with pytest.raises(costate.Error, match="are names"):
+            call(spring.rollout(1))
+
+    @pytest.mark.parametrize("weight", [np.nan, np.inf])
+    def test_weights_that_are_no_numbers(self, weight):
+        for loss in (lambda: costate.loss.final("q", None, weight), lambda: costate.loss.effort(weight),
+                     lambda: costate.loss.final_value("q", 0, weight), lambda: costate.loss.track("q", [1], [1.0], weight)):
+            with pytest.raises(costate.Error, match="weight"):
+                loss()
+
+    @pytest.mark.parametrize("sigma, message", [({"w": 0.1}, "sigma is given for w, the data are of q"), (np.nan, "positive and finite"),
+                                                ({"q": 0.1, "v": 0.1}, "sigma is given for q, v")])
+    def test_sigma_of_something_else(self, sigma, message):
+        sim = costate.equations({"q": 1, "v": 1}, "q_dot = v; v_dot = -k*sin(q)", parameters={"k": 4.0}).rollout(4, keep=2)
+        with pytest.raises(costate.Error, match=message):
+            costate.fit(sim, {"q": np.zeros(3)}, {"k": 3.0}, x0=[0.5, 0.0], sigma=sigma)
+
+    def test_a_glob_of_states_is_not_a_list_of_letters(self):
+        plant = costate.equations(["q", "v"], "q_dot = v; v_dot = u", controls=["u"])
+        assert costate.closed_loop(plant, observe="q", hidden=3).signature.parameter_size == costate.closed_loop(
+            plant, observe=["q"], hidden=3).signature.parameter_size
+        with pytest.raises(costate.Error, match="qv"):
+            costate.closed_loop(plant, observe="qv", hidden=3)
+        with pytest.raises(costate.Error, match="qv"):
+            costate.closed_loop(plant, observe="qv", hidden=(3, 3))
 
     def test_masked_numbers(self, spring):
         with pytest.raises(costate.Error, match="masked"):
@@ -146,6 +212,53 @@ def test_solutions_have_attributes_and_can_be_copied():
         costate.solve_ivp(lambda t, y: -y, (0, 1), [1.0], dense_output=True).sol(np.zeros((2, 2)))
 
 
+def test_a_function_that_has_changed_since_it_was_solved_has_no_gradient():
+    setting = {"k": 1.0}
+
+    def decay(t, y):
+        return [-setting["k"] * y[0]] if y[0] < 100 else [0.0]
+
+    def half(t, y):
+        return y[0] - 0.5 if setting["k"] < 2 else y[0] - 0.9
+
+    solution = costate.solve_ivp(decay, (0, 1), [1.0], rtol=1e-8, atol=1e-8)
+    assert solution.gradient(final=[1.0]).y0[0] == pytest.approx(np.exp(-1), rel=1e-6)
+    met = costate.solve_ivp(lambda t, y: -y, (0, 1), [1.0], events=half, record=False)
+    setting["k"] = 3.0
+    for call in (lambda: solution.gradient(final=[1.0]), lambda: solution.sensitivities("final")):
+        with pytest.raises(costate.Error, match="decay has changed since the solution was computed"):
+            call()
+    with pytest.raises(costate.Error, match="half has changed"):
+        met.gradient(t_events=[[1.0]])
+
+
+def test_residuals_that_are_written_into_the_same_array():
+    a, r, jacobian = np.array([[1.0, 2.0], [3.0, 5.0], [1.0, 1.0]]), np.empty(3), np.empty((3, 2))
+
+    def again(x):
+        r[:], jacobian[:] = np.sin(a @ x) - 0.5, np.cos(a @ x)[:, None] * a
+        return r, jacobian
+
+    reused = costate.least_squares(again, [2.0, -1.0], iterations=7)
+    fresh = costate.least_squares(lambda x: tuple(part.copy() for part in again(x)), [2.0, -1.0], iterations=7)
+    np.testing.assert_array_equal(reused.residuals, fresh.residuals)
+    np.testing.assert_array_equal(reused.jacobian, fresh.jacobian)
+    np.testing.assert_array_equal(reused.residuals, np.sin(a @ reused.x) - 0.5)
+
+
+@pytest.mark.parametrize("text, options, u", [("x_dot = sqrt(c) - x", {"parameters": {"c": 0.0}}, None),
+                                              ("x_dot = 0*sqrt(c) - x", {"parameters": {"c": 0.0}}, None),
+                                              ("x_dot = sqrt(c) - x", {"controls": ["c"]}, np.zeros((3, 1)))])
+def test_a_gradient_that_is_not_finite_is_an_error(text, options, u):
+    sim = costate.equations(["x"], text, **options).rollout(3)
+    assert np.isfinite(sim.value([1.0], u, loss=costate.loss.final("x")))
+    with pytest.raises(costate.Error, match="the gradient with respect to .* is not finite although the states are"):
+        sim.value_and_grad([1.0], u, loss=costate.loss.final("x"))
+    sim.forward([1.0], u)
+    with pytest.raises(costate.Error, match="not finite"):
+        sim.backward(costate.loss.final("x"))
+
+
 class TestMaskedWorlds:
     """A world that diverged is not a number: 0 would be a perfect loss."""
 
@@ -159,6 +272,27 @@ class TestMaskedWorlds:
         assert np.isfinite(value) and np.isnan(gradient.values[1]) and gradient.report.masked_worlds == [1]
         for x0 in ([[10.0], [20.0]], [10.0]):
             assert np.isnan(sim.value_and_grad(x0, loss=loss)[0]) and np.isnan(sim.value(x0, loss=loss))
+
+    def test_a_step_that_gives_up(self):
+        """A particle that leaves its grid; the other world goes on."""
+        jelly = [{"name": "jelly", "kind": "neo_hookean", "E": 1e3, "nu": 0.3}]
+        body = costate.mpm.particles(np.array([[0.55, 0.55], [0.6, 0.55]]), 0.01, jelly, dx=0.1, nodes=[12, 12], dt=1e-3, walls="none")
+        slow, fast = body.initial_state.copy(), body.initial_state.copy()
+        slow[4:8], fast[4:8] = 0.1, 9.0
+        loss, x0 = costate.loss.final("particle/x"), np.stack([slow, fast])
+        with pytest.raises(costate.Error, match="outside the grid"):
+            body.rollout(100).value(x0, loss=loss)
+        sim = body.rollout(100, keep=50, on_divergence="mask_world")
+        value, gradient = sim.value_and_grad(x0, loss=loss)
+        alone, expected = sim.value_and_grad(slow, loss=loss)
+        assert value == alone and gradient.report.masked_worlds == [1] and np.isnan(gradient.values[1])
+        assert any("world 1 is masked" in advice and "outside the grid" in advice for advice in gradient.report.advice)
+        np.testing.assert_array_equal(gradient.x0, [expected.x0, np.zeros_like(slow)])
+        np.testing.assert_array_equal(gradient["material/jelly/E"], expected["material/jelly/E"])
+        run = sim.simulate(x0)
+        assert run.diverged.tolist() == [1] and np.isnan(run.final_state[1]).all() and np.isnan(run.states[-1, 1]).all()
+        y, y_dot = sim.jvp(x0, x0_dot=np.ones_like(x0))
+        np.testing.assert_array_equal(np.isfinite(y_dot).all(axis=1), [True, False])
 
     def test_tangents_say_which(self, sim):
         y, y_dot = sim.jvp([[0.5], [10.0]], x0_dot=[[1.0], [1.0]])
@@ -274,122 +408,6 @@ def test_tangents_of_masses_may_be_negative():
         assert abs(w @ sim.jvp(x, p_dot={name: direction})[1] + slope) < 1e-12
     _, second = sim.hessian_vector(x, p_dot={name: -1.0}, loss=costate.loss.final("q"))
     assert np.isfinite(second.parameters[name]).all()
-
-
-class TestTheNewestPhysics:
-    """Each of these was accepted, or crashed, or gave another number."""
-    PAIR = np.array([[0.0, 0, 0], [1.2, 0, 0]])
-    LJ = [{"kind": "lennard_jones"}]
-    THREE = np.array([[0.0, 0, 0], [1.2, 0, 0], [0.0, 1.2, 0]])
-    TETRAHEDRON = [[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
-
-    @pytest.mark.parametrize("call, message", [
-        (lambda s: costate.md.system(s.PAIR, 1.0, [{"kind": "lennard_jones", "cutoff": np.nan}]), "the cutoff is nan"),
-        (lambda s: costate.md.system(s.PAIR, 1.0, [{"kind": "harmonic_bond", "atoms": [[0, 1.5]]}]), "not whole"),
-        (lambda s: costate.md.system(s.PAIR, 1.0, [dict(s.LJ[0], exclude=[[0, 1]])]), "excludes every pair"),
-        (lambda s: costate.md.system(s.PAIR, 1.0, s.LJ, integrator="verlet", thermostat_masses=[1.0]), "no thermostat"),
-        (lambda s: costate.md.energy_and_forces(s.PAIR * np.nan, s.LJ), "not finite"),
-        (lambda s: costate.md.load_structure("/dev/zero"), "the ending of this file"),
-        (lambda s: costate.md.xyz(["Ar", "A r"], s.PAIR), "without spaces"),
-    ])
-    def test_molecules(self, call, message):
-        with pytest.raises(costate.Error, match=message):
-            call(self)
-
-    @pytest.mark.parametrize("call, message", [
-        (lambda s: costate.md.system(s.PAIR, 1.0, s.LJ, v=np.zeros((3, 2))), "v has the shape"),
-        (lambda s: costate.md.system(s.PAIR, 1.0, s.LJ, rigid_lengths=1.0), "belong together"),
-        (lambda s: costate.md.system(s.PAIR, 1.0, [{"kind": "neural", "cutoff": 0}]), "the cutoff is 0"),
-        (lambda s: costate.md.pair_distribution(s.PAIR * np.nan, [6, 6, 6], radii=[1.0]), "not finite"),
-        (lambda s: costate.md.system(s.THREE, 1.0, s.LJ, rigid_bonds=np.array([[0, 1], [0, 2], [1, 2]]).T, rigid_lengths=1.0),
-         r"rigid_bonds has the shape \(2, 3\)"),
-        (lambda s: costate.md.system(s.THREE, 1.0, [{"kind": "harmonic_angle", "atoms": [[0], [1], [2]]}]), "atoms has the shape"),
-        (lambda s: costate.md.system(s.PAIR, 1.0, s.LJ, integrator="preconditioned", preconditioner=np.ones((9, 4))),
-         "preconditioner has the shape"),
-        (lambda s: costate.md.xyz(["Ar", "Ar"], s.PAIR.T), "x has the shape"),
-        (lambda s: costate.md.system(s.THREE, 1.0, [dict(s.LJ[0], exclude=[[0, 9]])]), "excludes atom 9"),
-        (lambda s: costate.md.system(s.THREE, 1.0, [dict(s.LJ[0], atoms=[[0, 1]], exclude=[[0, 2]])]), "no effect"),
-        (lambda s: costate.soft.mass_spring(s.PAIR, 1.0, [], v=np.zeros((3, 2))), "v has the shape"),
-        (lambda s: costate.soft.bodies(np.array(s.TETRAHEDRON).T, [{"cells": "tetrahedra", "vertices": [[0, 1, 2, 3]]}], [{}]),
-         "rest has the shape"),
-        (lambda s: costate.soft.bodies(s.TETRAHEDRON, [{"cells": "tetrahedra", "vertices": [[0], [1], [2], [3]]}], [{}]),
-         "has the shape"),
-        (lambda s: costate.soft.bodies(s.TETRAHEDRON, [{"cells": "tetrahedra", "vertices": [[0, 1, 2, 2.5]]}], [{}]), "not whole"),
-        (lambda s: costate.soft.rod_mesh(np.ones((3, 2)), [0, 0, 1], 0.1), "points has the shape"),
-        (lambda s: costate.mpm.particles(np.ones((3, 2)), 1.0, [{}], dx=0.1, nodes=[30, 30], dt=1e-4, v=np.zeros((2, 3))),
-         "v has the shape"),
-        (lambda s: costate.mpm.particles(np.ones((0, 2)), 1.0, [{}], dx=0.1, nodes=[30, 30], dt=1e-4, actuator=[]), "no particles"),
-    ])
-    def test_shapes_of_bodies(self, call, message):
-        with pytest.raises(costate.Error, match=message):
-            call(self)
-
-    def test_a_loss_of_atoms_is_of_their_system(self):
-        few, many = (costate.md.system(np.arange(3.0 * n).reshape(n, 3), 1.0, self.LJ, integrator="verlet") for n in (2, 40))
-        for loss in [costate.md.observe(many, "potential_energy"), costate.md.observe_motion(many),
-                     costate.md.observe(few, "kinetic_energy")]:
-            other = few if "potential" in repr(loss) or "motion" in repr(loss) else many
-            with pytest.raises(costate.Error, match="another system"):
-                other.rollout(1).value(loss=loss)
-
-    @pytest.mark.parametrize("options, message", [
-        (dict(viscosity=np.ones((16, 12))), "instead of"),
-        (dict(obstacles=[{"name": "b", "center": [5, 5], "size": 0.2}]), "outside of the box"),
-        (dict(obstacles=[{"name": "b", "size": 0.2}]), "no 'center'"),
-        (dict(sides={"west": {"velocity": 1.0}, "east": "outflow"}), "a component per axis"),
-        (dict(obstacles=[{"name": "", "center": [0.4, 0.4], "size": 0.2}]), "another name"),
-        (dict(obstacles=[{"name": "b", "center": [0.4, 0.4], "size": 0.2, "angle": 1.0}]), "turns nothing"),
-    ])
-    def test_flows(self, options, message):
-        with pytest.raises(costate.Error, match=message):
-            costate.fluid.flow((16, 12), width=1 / 16, **options)
-
-    def test_grids(self):
-        with pytest.raises(costate.Error, match="instead of"):
-            costate.grid.heat(4, 5, conductivity=np.ones((4, 5)))
-        assert costate.grid.heat(4, 5, conductivity=np.ones((5, 4))).parameters["conductivity"].shape == (20,)
-        with pytest.raises(costate.Error, match="not negative"):
-            costate.grid.wave(4, 4, damping=-1.0)
-        with pytest.raises(costate.Error, match="the rate of 'c' is not text"):
-            costate.grid.own({"c": lambda c: c}, 4, 4)
-        with pytest.raises(costate.Error, match="the parameter 'k' is nan"):
-            costate.grid.own({"c": "k*c"}, 4, 4, parameters={"k": np.nan})
-        assert np.allclose(costate.grid.own({"c": 3}, 2, 2, dt=0.1).rollout(1).simulate().final_state, 0.3)
-
-    @pytest.mark.parametrize("options, message", [
-        (dict(samples=10**12), "do not fit"), (dict(difference=0.0), "difference is 0"), (dict(every=-1), "every is negative"),
-    ])
-    def test_estimates(self, options, message):
-        well = costate.md.system([[-1.0]], 1.0, [{"kind": "double_well"}], integrator="overdamped", kT=0.5, dt=0.05)
-        with pytest.raises(costate.Error, match=message):
-            costate.estimate.gradient(well, costate.loss.final("x"), 10, **options)
-        one = costate.estimate.gradient(well, costate.loss.final("x"), 10, samples=50, parameters="double_well/a")
-        assert list(one["gradient"]) == ["double_well/a"]
-
-    def test_shapes_of_control(self):
-        system = costate.equations(["angle", "rate"], "angle_dot = rate; rate_dot = torque - sin(angle)", controls=["torque"])
-        seen = [costate.loss.expression("angle")]
-        with pytest.raises(costate.Error, match="instead of"):
-            costate.control.filter(system, np.zeros((5, 2)), seen, np.eye(2), [[1.0]], [0, 0], np.eye(2))
-        with pytest.raises(costate.Error, match="instead of"):
-            costate.control.lqr(np.eye(2), np.ones((1, 2)), np.eye(2), np.eye(2))
-        with pytest.raises(costate.Error, match="not a loss of the final state"):
-            effort = [costate.loss.expression("torque^2", "each_step")]
-            costate.control.filter(system, np.zeros((5, 1)), effort, np.eye(2), [[1.0]], [0, 0], np.eye(2))
-
-    def test_settings_that_are_none(self):
-        system = costate.equations(["x"], "x_dot = -k*x", parameters={"k": 1.0})
-        seen, run = [costate.loss.expression("x")], {"y": np.zeros((5, 1)), "x0": [1.0]}
-        for recordings, unknowns, message in [([5], {"k": None}, "a recording is not a dict"), ([run], {"k": 5}, "neither None nor a dict")]:
-            with pytest.raises(costate.Error, match=message):
-                costate.control.identify(system, recordings, seen, 0.1, unknowns)
-        for tuned, message in [(5, "not tuned by a dict"), ({"deviation": 0.1, "lower": 1, "upper": 0}, "contradict each other")]:
-            with pytest.raises(costate.Error, match=message):
-                costate.control.Twin(system, seen, [1.0], [[1.0]], [[0.1]], [0.1], {"k": tuned})
-
-    def test_a_library_without_a_name(self):
-        with pytest.raises(costate.Error, match="empty"):
-            costate.load_plugin("")
 
 
 def test_a_write_to_a_default_that_would_change_nothing_is_refused():

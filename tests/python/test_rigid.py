@@ -152,3 +152,26 @@ def test_smoothed_gradients_of_three_orders_agree_on_a_smooth_loss(scenes):
     assert 0 <= share["first_order_share"] <= 1 and np.linalg.norm(mixed.controls - exact) < 0.1 * size
     with pytest.raises(costate.Error, match="order = 'third'"):
         sim.smoothed_gradient(order="third", **options)
+
+
+@pytest.mark.parametrize("seed, index", [(3, 160), (8, 108), (9, 182)])
+def test_a_split_step_knows_nothing_of_the_steps_before_it(tmp_path, seed, index):
+    """A corner that rests while another one pushes, and then moves: how long its parts are depends on nothing but this step."""
+    body = '<body pos="{} 0 0"><freejoint/><geom type="box" size="0.1 0.08 0.06" friction="0.4"/></body>'
+    file = tmp_path / "boxes.xml"
+    file.write_text('<mujoco><option timestep="0.004" cone="elliptic"/><worldbody><geom type="plane" size="5 5 0.1" friction="0.4"/>'
+                    + body.format(0) + body.format(0.5) + "</worldbody></mujoco>")
+    boxes = costate.rigid.load(file, contact="convex", onset="split")
+    rng, starts = np.random.default_rng(seed), []
+    for _ in range(index + 1):
+        x = boxes.initial_state.copy()
+        for at in (3, 10):
+            q = np.array([1, *(0.15 * rng.normal(size=3) * rng.choice([0.01, 0.1, 1]))])
+            x[at:at + 4] = q / np.linalg.norm(q)
+            x[at - 1] = 0.06 + rng.uniform(-0.002, 0.03)
+        x[14:] = rng.normal(size=12) * np.tile([0.5, 0.5, 0.3, 1, 1, 1], 2)
+        starts.append(x)
+    before, here = (boxes.rollout(8).simulate(x).final_state for x in starts[-2:])
+    used = boxes.rollout(1)
+    used.simulate(before)
+    np.testing.assert_array_equal(used.simulate(here).final_state, boxes.rollout(1).simulate(here).final_state)

@@ -219,7 +219,7 @@ def test_checks_pass(sim):
     (lambda s: s.simulate(X0, None, {"length": 1.0}), "no parameter is named 'length'"),
     (lambda s: s.simulate(X0, None, {"x*": 1.0}), "x\\*"),
     (lambda s: s.simulate(np.zeros((4, 2)), None, {"l": np.ones(3)}), r"\(3,\), another input for \(4,\)"),
-    (lambda s: s.simulate("abc"), "not an array of numbers"),
+    (lambda s: s.simulate("abc"), "an array of texts, not of numbers"),
     (lambda s: s.simulate({"angle": 1.0}), "no state is named 'angle'"),
     (lambda s: s.value(X0, loss=costate.loss.final("w")), "no state is named 'w'"),
     (lambda s: s.simulate([np.nan, 0.0]), "the initial state is not finite: q is nan"),

@@ -844,6 +844,12 @@ class Recording:
     def write_html(self, path: str) -> None:
         """A page that shows the recording, without network or server."""
 
+    def write_png(self, path: str, time: float | None = None, width: int = 1280, height: int = 800) -> None:
+        """A picture at a time (s; None: the end), drawn by Chromium."""
+
+    def write_mp4(self, path: str, width: int = 1280, height: int = 800) -> None:
+        """A film, drawn by Chromium and packed by ffmpeg."""
+
     def __repr__(self) -> str: ...
 
 def read_recording(path: str) -> Recording: ...
