@@ -14,6 +14,7 @@
 #include <cmath>
 #include <functional>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "costate/core/error.h"
@@ -51,7 +52,8 @@ inline Mat3<double> random_rotation(std::mt19937& rng) {
   return rotation(uniform(rng, 0, 3.1) * random_direction(rng));
 }
 
-inline double& number(Shape<double>& s, int i) {
+template <class S>
+S& number(Shape<S>& s, int i) {
   if (i < 3) return s.x[i];
   if (i < 12) return s.R.e[(i - 3) / 3][(i - 3) % 3];
   return s.size[i - 12];
@@ -123,6 +125,19 @@ inline Scene moved(const Scene& scene, int shape, int move, double h) {
     s.size[move - 6] += h;
   return r;
 }
+// The tangent of such a move.
+inline void seed_move(Shape<Dual<double>>& s, const Shape<double>& plain, int move) {
+  if (move < 3) {
+    s.x[move].d[0] = 1;
+  } else if (move < 6) {
+    Vec3<double> w = Vec3<double>::zero();
+    w[move - 3] = 1;
+    const Mat3<double> turned = skew(w) * plain.R;
+    for (int i = 0; i < 9; ++i) s.R.e[i / 3][i % 3].d[0] = turned.e[i / 3][i % 3];
+  } else {
+    s.size[move - 6].d[0] = 1;
+  }
+}
 inline double slope(const Transposed& t, const Scene& scene, int shape, int move) {
   if (move < 3) return t.bar[shape].x[move];
   if (move < 6) return turn(scene.shapes[shape].R, t.bar[shape].R)[move - 3];
@@ -156,130 +171,143 @@ struct Gates {
   double skipped = 0.1;  // of all stencils
 };
 
-inline void expect_pair(const Sampler& sample, int samples = 200, const Gates& gates = {}) {
-  std::mt19937 rng(7);
-  std::normal_distribution<double> gauss;
-  int touching = 0, stencils = 0, skipped = 0, ill_conditioned = 0;
-  for (int n = 0; n < samples; ++n) {
-    const Scene scene = sample(rng);
-    const auto at = contacts(scene, scene.shapes[0], scene.shapes[1]);
-    std::vector<ContactPoint<double>> bar(at.size());
-    std::vector<bool> filled(at.size());
-    double scale = 1;
+// One random scene after the other, through the four checks of the head.
+class PairCheck {
+ public:
+  explicit PairCheck(const Gates& gates) : gates_(gates) {}
+
+  void run(const Sampler& sample, int samples) {
+    for (int n = 0; n < samples && !testing::Test::HasFatalFailure(); ++n) {
+      SCOPED_TRACE("sample " + std::to_string(n));
+      scene_ = sample(rng_);
+      draw_cotangents();
+      hand_ = transpose_of(scene_, bar_);
+      scale_ = 1;
+      for (ShapeBar<double> b : hand_.bar)
+        for (int i = 0; i < kShapeNumbers; ++i) scale_ = std::max(scale_, std::abs(number(b, i)));
+      for (int i = -1; i < 2 * kShapeNumbers; ++i) against_dual(i);
+      for (int s = 0; s < 2; ++s)
+        for (int move = 0; move < 9; ++move) against_stencil(s, move);
+      second_order(n % 2, (n / 2) % 9);
+    }
+    EXPECT_GT(touching_, samples / 4);
+    EXPECT_LE(skipped_, gates_.skipped * stencils_);
+    EXPECT_LE(ill_conditioned_, 1e-3 * samples * 2 * kShapeNumbers);
+  }
+
+ private:
+  void draw_cotangents() {
+    const auto at = contacts(scene_, scene_.shapes[0], scene_.shapes[1]);
+    bar_.assign(at.size(), ContactPoint<double>::zero());
+    filled_.assign(at.size(), false);
     for (std::size_t k = 0; k < at.size(); ++k) {
-      filled[k] = present(at[k], scene.margin);
-      touching += filled[k];
-      bar[k] = ContactPoint<double>::zero();
+      filled_[k] = present(at[k], scene_.margin);
+      touching_ += filled_[k];
       ASSERT_TRUE(std::isfinite(at[k].dist));
-      if (!filled[k]) continue;
+      if (!filled_[k]) continue;
       ASSERT_NEAR(squared_norm(at[k].normal), 1, 1e-12);
-      bar[k].dist = gauss(rng);
+      bar_[k].dist = gauss_(rng_);
       for (int i = 0; i < 3; ++i) {
-        bar[k].point[i] = gauss(rng);
-        bar[k].normal[i] = gauss(rng);
-        bar[k].tangent[i] = gauss(rng);
-      }
-    }
-    const Transposed hand = transpose_of(scene, bar);
-    for (int s = 0; s < 2; ++s)
-      for (int i = 0; i < kShapeNumbers; ++i) {
-        ShapeBar<double> b = hand.bar[s];
-        scale = std::max(scale, std::abs(number(b, i)));
-      }
-
-    // Dual, one input at a time, and one random direction for the dot product.
-    for (int i = -1; i < 2 * kShapeNumbers; ++i) {
-      Shape<Dual<double>> a = lifted<Dual<double>>(scene.shapes[0]),
-                          b = lifted<Dual<double>>(scene.shapes[1]);
-      double expected = 0, size = 0;
-      for (int j = 0; j < 2 * kShapeNumbers; ++j) {
-        const double dot = i < 0 ? gauss(rng) : double(i == j);
-        ShapeBar<double> hand_bar = hand.bar[j / kShapeNumbers];
-        expected += dot * number(hand_bar, j % kShapeNumbers);
-        size += dot * dot;
-        Shape<Dual<double>>& s = j < kShapeNumbers ? a : b;
-        const int e = j % kShapeNumbers;
-        (e < 3 ? s.x[e] : e < 12 ? s.R.e[(e - 3) / 3][(e - 3) % 3] : s.size[e - 12]).d[0] = dot;
-      }
-      const auto along = [&] { return weighted(contacts(scene, a, b), bar, filled).d[0]; };
-      const double found = along();
-      if (i < 0) {
-        ASSERT_LE(std::abs(found - expected), gates.dot * 30 * scale * std::sqrt(size))
-            << "dot product, sample " << n;
-      } else if (std::abs(found - expected) > gates.dual * scale) {
-        ++ill_conditioned;
-        ASSERT_NEAR(found, expected,
-                    gates.dual * scale + std::min(rounding(a, b, along), 10 * gates.dual * scale))
-            << "Dual, input " << i << ", sample " << n;
-      }
-    }
-
-    // Six-point stencil of values, and of the transpose for second order.
-    for (int s = 0; s < 2; ++s)
-      for (int move = 0; move < 9; ++move) {
-        bool same_case = true;
-        const auto value = [&](double h) {
-          const Scene there = moved(scene, s, move, h);
-          const auto c = contacts(there, there.shapes[0], there.shapes[1]);
-          for (std::size_t k = 0; k < c.size(); ++k) same_case &= filled[k] == present(c[k], scene.margin);
-          return weighted(c, bar, filled);
-        };
-        const double wide = stencil(value, gates.step), narrow = stencil(value, gates.step / 2);
-        ++stencils;
-        if (!same_case || std::abs(wide - narrow) > 1e-2 * gates.stencil * scale) {
-          ++skipped;
-          continue;
-        }
-        ASSERT_NEAR(narrow, slope(hand, scene, s, move), gates.stencil * scale)
-            << "stencil, shape " << s << " move " << move << ", sample " << n;
-      }
-    {
-      Shape<Dual<double>> a = lifted<Dual<double>>(scene.shapes[0]),
-                          b = lifted<Dual<double>>(scene.shapes[1]);
-      const int s = n % 2, move = (n / 2) % 9;
-      Shape<Dual<double>>& seeded = s == 0 ? a : b;
-      const Shape<double>& plain = scene.shapes[s];
-      if (move < 3)
-        seeded.x[move].d[0] = 1;
-      else if (move < 6) {
-        Vec3<double> w = Vec3<double>::zero();
-        w[move - 3] = 1;
-        const Mat3<double> turned = skew(w) * plain.R;
-        for (int i = 0; i < 9; ++i) seeded.R.e[i / 3][i % 3].d[0] = turned.e[i / 3][i % 3];
-      } else
-        seeded.size[move - 6].d[0] = 1;
-      std::vector<ContactPoint<Dual<double>>> dual_bar(bar.size());
-      for (std::size_t k = 0; k < bar.size(); ++k) {
-        dual_bar[k].dist = bar[k].dist;
-        for (int i = 0; i < 3; ++i) {
-          dual_bar[k].point[i] = bar[k].point[i];
-          dual_bar[k].normal[i] = bar[k].normal[i];
-          dual_bar[k].tangent[i] = bar[k].tangent[i];
-        }
-      }
-      ShapeBar<Dual<double>> second[2] = {ShapeBar<Dual<double>>::zero(), ShapeBar<Dual<double>>::zero()};
-      collide_vjp<Dual<double>>(scene.types[0], scene.types[1], a, b, Dual<double>(scene.margin),
-                                dual_bar.data(), second[0], second[1]);
-      for (int j = 0; j < 2 * kShapeNumbers; ++j) {
-        const auto value = [&](double h) {
-          Transposed t = transpose_of(moved(scene, s, move, h), bar);
-          return number(t.bar[j / kShapeNumbers], j % kShapeNumbers);
-        };
-        const double wide = stencil(value, gates.step), narrow = stencil(value, gates.step / 2);
-        ++stencils;
-        if (std::abs(wide - narrow) > 1e-2 * gates.second * scale) {
-          ++skipped;
-          continue;
-        }
-        const double found = number(second[j / kShapeNumbers], j % kShapeNumbers).d[0];
-        ASSERT_NEAR(found, narrow, gates.second * (scale + std::abs(narrow)))
-            << "second order, input " << j << ", sample " << n;
+        bar_[k].point[i] = gauss_(rng_);
+        bar_[k].normal[i] = gauss_(rng_);
+        bar_[k].tangent[i] = gauss_(rng_);
       }
     }
   }
-  EXPECT_GT(touching, samples / 4);
-  EXPECT_LE(skipped, gates.skipped * stencils);
-  EXPECT_LE(ill_conditioned, 1e-3 * samples * 2 * kShapeNumbers);
+
+  // Dual along one input or, for -1, along a random direction: the dot product.
+  void against_dual(int input) {
+    auto a = lifted<Dual<double>>(scene_.shapes[0]), b = lifted<Dual<double>>(scene_.shapes[1]);
+    double expected = 0, size = 0;
+    for (int j = 0; j < 2 * kShapeNumbers; ++j) {
+      const double dot = input < 0 ? gauss_(rng_) : double(input == j);
+      ShapeBar<double> hand_bar = hand_.bar[j / kShapeNumbers];
+      expected += dot * number(hand_bar, j % kShapeNumbers);
+      size += dot * dot;
+      number(j < kShapeNumbers ? a : b, j % kShapeNumbers).d[0] = dot;
+    }
+    const auto along = [&] { return weighted(contacts(scene_, a, b), bar_, filled_).d[0]; };
+    const double found = along();
+    if (input < 0) {
+      ASSERT_LE(std::abs(found - expected), gates_.dot * 30 * scale_ * std::sqrt(size)) << "dot product";
+    } else if (std::abs(found - expected) > gates_.dual * scale_) {
+      ++ill_conditioned_;
+      ASSERT_NEAR(found, expected,
+                  gates_.dual * scale_ + std::min(rounding(a, b, along), 10 * gates_.dual * scale_))
+          << "Dual, input " << input;
+    }
+  }
+
+  // Two stencils of half the width of one another, or nothing where they straddle a change of case.
+  template <class F>
+  bool smooth(const F& value, double gate, double& narrow) {
+    const double wide = stencil(value, gates_.step);
+    narrow = stencil(value, gates_.step / 2);
+    return std::abs(wide - narrow) <= 1e-2 * gate * scale_;
+  }
+
+  void against_stencil(int shape, int move) {
+    bool same_case = true;
+    const auto value = [&](double h) {
+      const Scene there = moved(scene_, shape, move, h);
+      const auto c = contacts(there, there.shapes[0], there.shapes[1]);
+      for (std::size_t k = 0; k < c.size(); ++k) same_case &= filled_[k] == present(c[k], scene_.margin);
+      return weighted(c, bar_, filled_);
+    };
+    double narrow = 0;
+    const bool usable = smooth(value, gates_.stencil, narrow) && same_case;
+    ++stencils_;
+    skipped_ += !usable;
+    if (usable) {
+      ASSERT_NEAR(narrow, slope(hand_, scene_, shape, move), gates_.stencil * scale_)
+          << "stencil, shape " << shape << " move " << move;
+    }
+  }
+
+  // The transpose of Dual along one move of one shape, against a stencil of the transpose.
+  void second_order(int shape, int move) {
+    auto a = lifted<Dual<double>>(scene_.shapes[0]), b = lifted<Dual<double>>(scene_.shapes[1]);
+    seed_move(shape == 0 ? a : b, scene_.shapes[shape], move);
+    std::vector<ContactPoint<Dual<double>>> dual_bar(bar_.size());
+    for (std::size_t k = 0; k < bar_.size(); ++k) {
+      dual_bar[k].dist = bar_[k].dist;
+      for (int i = 0; i < 3; ++i) {
+        dual_bar[k].point[i] = bar_[k].point[i];
+        dual_bar[k].normal[i] = bar_[k].normal[i];
+        dual_bar[k].tangent[i] = bar_[k].tangent[i];
+      }
+    }
+    ShapeBar<Dual<double>> second[2] = {ShapeBar<Dual<double>>::zero(), ShapeBar<Dual<double>>::zero()};
+    collide_vjp<Dual<double>>(scene_.types[0], scene_.types[1], a, b, Dual<double>(scene_.margin),
+                              dual_bar.data(), second[0], second[1]);
+    for (int j = 0; j < 2 * kShapeNumbers; ++j) {
+      const auto value = [&](double h) {
+        Transposed t = transpose_of(moved(scene_, shape, move, h), bar_);
+        return number(t.bar[j / kShapeNumbers], j % kShapeNumbers);
+      };
+      double narrow = 0;
+      const bool usable = smooth(value, gates_.second, narrow);
+      ++stencils_;
+      skipped_ += !usable;
+      if (!usable) continue;
+      const double found = number(second[j / kShapeNumbers], j % kShapeNumbers).d[0];
+      ASSERT_NEAR(found, narrow, gates_.second * (scale_ + std::abs(narrow))) << "second order, input " << j;
+    }
+  }
+
+  Gates gates_;
+  std::mt19937 rng_{7};
+  std::normal_distribution<double> gauss_;
+  Scene scene_;
+  std::vector<ContactPoint<double>> bar_;
+  std::vector<bool> filled_;
+  Transposed hand_;
+  double scale_ = 1;
+  int touching_ = 0, stencils_ = 0, skipped_ = 0, ill_conditioned_ = 0;
+};
+
+inline void expect_pair(const Sampler& sample, int samples = 200, const Gates& gates = {}) {
+  PairCheck(gates).run(sample, samples);
 }
 
 // Every lane of a pack holds another scene of the same pair; lanes must not see each other.

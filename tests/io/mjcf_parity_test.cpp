@@ -135,7 +135,7 @@ void compare_tree(const Json& j, const Model& m, const std::string& name) {
                 });
 }
 
-void compare_references(const Json& j, const Model& m, const std::string& name) {
+void compare_tendons(const Json& j, const Model& m, const std::string& name) {
   for_each_pair(j.at("tendons"), m.tendons, name, "tendon",
                 [&](const Json& t, const Tendon& q, const std::string& what) {
                   EXPECT_EQ(t.at("wraps").get<int>(), q.wraps) << what;
@@ -145,6 +145,9 @@ void compare_references(const Json& j, const Model& m, const std::string& name) 
                   expect_near(t.at("damping"), q.damping, what + " damping");
                   expect_near(t.at("frictionloss"), q.frictionloss, what + " frictionloss");
                 });
+}
+
+void compare_equalities(const Json& j, const Model& m, const std::string& name) {
   for_each_pair(
       j.at("equalities"), m.equalities, name, "equality",
       [&](const Json& t, const Equality& e, const std::string& what) {
@@ -170,6 +173,9 @@ void compare_references(const Json& j, const Model& m, const std::string& name) 
           }
         }
       });
+}
+
+void compare_actuators(const Json& j, const Model& m, const std::string& name) {
   for_each_pair(j.at("actuators"), m.actuators, name, "actuator",
                 [&](const Json& t, const Actuator& a, const std::string& what) {
                   const int transmission[] = {0, 1, 3, 4};  // MuJoCo's numbers
@@ -191,6 +197,9 @@ void compare_references(const Json& j, const Model& m, const std::string& name) 
                   expect_all_near(t.at("force_range"), a.force_range, what + " forcerange");
                   expect_all_near(t.at("act_range"), a.activation_range, what + " actrange");
                 });
+}
+
+void compare_readings(const Json& j, const Model& m, const std::string& name) {
   for_each_pair(j.at("sensors"), m.sensors, name, "sensor",
                 [&](const Json& t, const Sensor& s, const std::string& what) {
                   EXPECT_EQ(t.at("address").get<int>(), s.address) << what;
@@ -203,6 +212,9 @@ void compare_references(const Json& j, const Model& m, const std::string& name) 
                   expect_all_near(t.at("qvel"), k.qvel, what + " qvel");
                   expect_all_near(t.at("ctrl"), k.ctrl, what + " ctrl");
                 });
+}
+
+void compare_pairs(const Json& j, const Model& m, const std::string& name) {
   ASSERT_EQ(j.at("pairs").size(), m.pairs.size()) << name;
   for (std::size_t i = 0; i < m.pairs.size(); ++i) {
     const ContactPair& p = m.pairs[i];
@@ -220,6 +232,9 @@ void compare_references(const Json& j, const Model& m, const std::string& name) 
     expect_near(t.at("gap"), p.gap, what + " gap");
   }
   EXPECT_EQ(j.at("excludes").get<std::size_t>(), m.excludes.size()) << name;
+}
+
+void compare_heightfields(const Json& j, const Model& m, const std::string& name) {
   ASSERT_EQ(j.at("hfields").size(), m.heightfields.size()) << name;
   for (std::size_t h = 0; h < m.heightfields.size(); ++h) {
     const std::vector<double>& data = m.heightfields[h].data;
@@ -245,7 +260,12 @@ void compare(const Json& j, const std::string& root) {
   expect_all_near(j.at("qpos0"), m.qpos0, "qpos0");
   expect_all_near(j.at("qpos_spring"), m.qpos_spring, "qpos_spring");
   compare_tree(j, m, file);
-  compare_references(j, m, file);
+  compare_tendons(j, m, file);
+  compare_equalities(j, m, file);
+  compare_actuators(j, m, file);
+  compare_readings(j, m, file);
+  compare_pairs(j, m, file);
+  compare_heightfields(j, m, file);
 }
 
 Json read_json(const std::string& path) {

@@ -73,15 +73,7 @@ inline void touchable_of(const Json& j, Model& m) {
   for (const Json& e : j.at("excludes")) m.excludes.push_back({"", e.at("first"), e.at("second")});
 }
 
-inline Model model_of(const Json& j) {
-  Model m;
-  m.options.timestep = j.at("timestep");
-  m.options.gravity = array_of<3>(j.at("gravity"));
-  m.options.wind = array_of<3>(j.at("wind"));
-  m.options.density = j.at("density");
-  m.options.viscosity = j.at("viscosity");
-  m.options.impratio = j.at("impratio");
-  m.options.contact = j.contains("geoms");
+inline void bodies_of(const Json& j, Model& m) {
   for (const Json& b : j.at("bodies")) {
     Body body;
     body.name = b.at("name");
@@ -95,6 +87,9 @@ inline Model model_of(const Json& j) {
     body.gravcomp = b.at("gravcomp");
     m.bodies.push_back(body);
   }
+}
+
+inline void joints_of(const Json& j, Model& m) {
   for (const Json& i : j.at("joints")) {
     Joint joint;
     joint.name = i.at("name");
@@ -117,6 +112,9 @@ inline Model model_of(const Json& j) {
     joint.actuator_force_range = array_of<2>(i.at("actuator_force_range"));
     m.joints.push_back(joint);
   }
+}
+
+inline void sites_of(const Json& j, Model& m) {
   for (const Json& s : j.at("sites")) {
     Site site;
     site.name = s.at("name");
@@ -125,6 +123,9 @@ inline Model model_of(const Json& j) {
     site.quat = array_of<4>(s.at("quat"));
     m.sites.push_back(site);
   }
+}
+
+inline void tendons_of(const Json& j, Model& m) {
   for (const Json& w : j.at("wraps")) {
     Wrap wrap;
     wrap.object = w.at("object");
@@ -147,6 +148,9 @@ inline Model model_of(const Json& j) {
     tendon.springlength = array_of<2>(t.at("springlength"));
     m.tendons.push_back(tendon);
   }
+}
+
+inline void equalities_of(const Json& j, Model& m) {
   for (const Json& e : j.at("equalities")) {
     Equality equality;
     equality.name = e.at("name");
@@ -166,6 +170,9 @@ inline Model model_of(const Json& j) {
     if (e.contains("polycoef")) equality.polycoef = array_of<5>(e.at("polycoef"));
     m.equalities.push_back(equality);
   }
+}
+
+inline void actuators_of(const Json& j, Model& m) {
   for (const Json& a : j.at("actuators")) {
     Actuator actuator;
     actuator.name = a.at("name");
@@ -188,6 +195,23 @@ inline Model model_of(const Json& j) {
     actuator.act_early = a.at("act_early");
     m.actuators.push_back(actuator);
   }
+}
+
+inline Model model_of(const Json& j) {
+  Model m;
+  m.options.timestep = j.at("timestep");
+  m.options.gravity = array_of<3>(j.at("gravity"));
+  m.options.wind = array_of<3>(j.at("wind"));
+  m.options.density = j.at("density");
+  m.options.viscosity = j.at("viscosity");
+  m.options.impratio = j.at("impratio");
+  m.options.contact = j.contains("geoms");
+  bodies_of(j, m);
+  joints_of(j, m);
+  sites_of(j, m);
+  tendons_of(j, m);
+  equalities_of(j, m);
+  actuators_of(j, m);
   if (j.contains("geoms")) touchable_of(j, m);
   m.qpos0 = vector_of(j.at("qpos0"));
   m.qpos_spring = vector_of(j.at("qpos_spring"));
