@@ -16,7 +16,8 @@ JOBS = len(os.sched_getaffinity(0))
 PACKAGES = {
     "build": {"cmake": "cmake", "ninja-build": "ninja", "g++": "g++", "ccache": "ccache", "libtbb-dev": None,
               "libeigen3-dev": None, "libfmt-dev": None, "libtomlplusplus-dev": None, "libcli11-dev": None,
-              "libsundials-dev": None, "libtinyxml2-dev": None, "nlohmann-json3-dev": None, "libjs-three": None},
+              "libsundials-dev": None, "coinor-libipopt-dev": None, "libtinyxml2-dev": None, "nlohmann-json3-dev": None,
+              "libjs-three": None},
     "test": {"libgtest-dev": None},
     "browser": {"chromium": "chromium"},  # for the tests of the replay page
     "mpi": {"libopenmpi-dev": None, "openmpi-bin": "mpirun"},  # for the tests of ranks
