@@ -73,10 +73,10 @@ struct FlowScratch final : Workspace {
     std::vector<std::array<One, 6>> wrench_bar, motion;
     std::vector<std::array<One, 3>> mu;
     std::array<std::vector<std::array<One, 3>>, 4> rate, rate_bar;
-    void resize(std::size_t bodies) {
-      wrench_bar.resize(bodies), motion.resize(bodies), mu.resize(bodies);
+    void resize(std::size_t count) {
+      wrench_bar.resize(count), motion.resize(count), mu.resize(count);
       for (auto* list : {&rate, &rate_bar})
-        for (auto& numbers : *list) numbers.resize(bodies);
+        for (auto& numbers : *list) numbers.resize(count);
     }
   };
   OfBodies<Real> bodies;
