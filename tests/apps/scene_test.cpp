@@ -189,6 +189,22 @@ TEST_F(SceneTool, EstimatorsOfAChanceAreCompared) {
   EXPECT_NE(run_tool(one + "1").err.find("--exact has 1 numbers"), std::string::npos);
 }
 
+// Samples of a reference answer for the parameters of the file.
+TEST_F(SceneTool, EstimatorsReweightSamplesOfAReference) {
+  const std::string compare = "estimators " COSTATE_SCENES
+                              "/double_well.toml --samples 512 --methods reweighting --every 10 --parameters "
+                              "double_well/b --output " +
+                              path("out");
+  const Outcome o = run_tool(compare + " --json --reference double_well/b=0.2");
+  ASSERT_EQ(o.code, 0) << o.err;
+  const Json cell = Json::parse(o.out)["estimates"][0];
+  EXPECT_EQ(cell["by"], "reweighting");
+  EXPECT_LT(cell["gradient"][0].get<double>(), 0);
+  EXPECT_EQ(run_tool(compare).code, 2);                                              // no reference
+  EXPECT_EQ(run_tool(compare + " --resume --reference double_well/b=0.1").code, 2);  // another question
+  EXPECT_NE(run_tool(compare + " --reference b").err.find("write NAME=VALUE"), std::string::npos);
+}
+
 // What was estimated with another seed or of another file is not taken for the answer.
 TEST_F(SceneTool, EstimatorsResumeTheSameQuestionOnly) {
   const std::string compare = "estimators " COSTATE_SCENES
@@ -209,9 +225,22 @@ TEST_F(SceneTool, EstimatorsResumeTheSameQuestionOnly) {
 }
 
 TEST_F(SceneTool, ALineOfAtomsInABoxIsRecorded) {
-  const Outcome o =
-      run_tool("run " COSTATE_SCENES "/double_well.toml --set molecules.box=[4] --output " + path("out"));
+  const std::string run =
+      "run " COSTATE_SCENES "/double_well.toml --set molecules.box=[4] --output " + path("out");
+  const Outcome o = run_tool(run);
   EXPECT_EQ(o.code, 0) << o.err;
+  ASSERT_EQ(run_tool(run + " --trajectory " + path("out.xyz")).code, 0);
+  std::ifstream frames(path("out.xyz"));
+  std::string line;
+  std::getline(frames, line);
+  EXPECT_EQ(line, "1");
+  for (const char* wrong : {"out.pdb", "out"}) {
+    const Outcome refused = run_tool(run + " --trajectory " + path(wrong));
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_NE(refused.err.find(".xyz, .extxyz or .dcd"), std::string::npos) << refused.err;
+  }
+  EXPECT_NE(run_tool("run " COSTATE_SCENES "/cable.toml --trajectory " + path("a.xyz")).err.find("of atoms"),
+            std::string::npos);
 }
 
 // Before a run begins, not after it.
