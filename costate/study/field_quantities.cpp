@@ -4,6 +4,7 @@
 #include <charconv>
 #include <numeric>
 
+#include "costate/core/aligned_buffer.h"
 #include "costate/core/error.h"
 #include "costate/core/names.h"
 
@@ -64,16 +65,19 @@ class ObservedObjective final : public Objective<Real> {
   }
   // z_bar_j dq_j/dx and z_bar_j dq_j/dp, lane by lane.
   void hand_on_measured(const At& at, const std::vector<Real>& z_bar, const Cotangents<Real>& bar) const {
-    const auto lanes = std::size_t(at.lanes);
+    // Packs are loaded and stored whole, so each begins where a pack may.
+    const std::int64_t lanes = at.lanes, nx = observed_->states * lanes, np = observed_->parameters * lanes;
+    AlignedBuffer<Real> x(nx), p(np + 1);
     for (const auto& [j, number] : measured_) {
-      std::vector<Real> x(std::size_t(observed_->states) * lanes),
-          p(std::size_t(observed_->parameters) * lanes);
+      std::fill_n(x.data(), nx, Real(0));
+      std::fill_n(p.data(), np, Real(0));
       number->vjp(at, {x.data(), nullptr, p.data()});
-      const auto add = [&, from = &z_bar[j * lanes]](const std::vector<Real>& slope, Real* to) {
-        for (std::size_t i = 0; to && i < slope.size(); ++i) to[i] += from[i % lanes] * slope[i];
+      const auto add = [&, from = &z_bar[j * std::size_t(lanes)]](const Real* slope, std::int64_t n,
+                                                                  Real* to) {
+        for (std::int64_t i = 0; to && i < n; ++i) to[i] += from[i % lanes] * slope[i];
       };
-      add(x, bar.x);
-      add(p, bar.p);
+      add(x.data(), nx, bar.x);
+      add(p.data(), np, bar.p);
     }
   }
   template <class Visit>

@@ -189,6 +189,18 @@ TEST_F(SceneTool, EstimatorsOfAChanceAreCompared) {
   EXPECT_NE(run_tool(one + "1").err.find("--exact has 1 numbers"), std::string::npos);
 }
 
+// A quantity of packs of worlds, by the equilibrium's formula.
+TEST_F(SceneTool, EstimatorsAnswerForAPressure) {
+  const Outcome o = run_tool("estimators " COSTATE_SCENES
+                             "/argon.toml --set run.steps=20 --samples 16 --methods reinforce --parameters "
+                             "\"lennard_jones/*\" --json --output " +
+                             path("out"));
+  ASSERT_EQ(o.code, 0) << o.err;
+  const Json cell = Json::parse(o.out)["estimates"][0];
+  EXPECT_EQ(cell["names"].size(), 2U);
+  EXPECT_TRUE(std::isfinite(cell["value"].get<double>()));
+}
+
 // Samples of a reference answer for the parameters of the file.
 TEST_F(SceneTool, EstimatorsReweightSamplesOfAReference) {
   const std::string compare = "estimators " COSTATE_SCENES
