@@ -20,6 +20,7 @@
 #include "estimators_page.h"
 #include "json.h"
 #include "progress_bar.h"
+#include "stop_on_interrupt.h"
 #include "table.h"
 
 namespace costate::app {
@@ -170,52 +171,71 @@ void print_table(const Json& cells, const Truth& truth) {
   if (!told.empty()) fmt::print("\n");
 }
 
+// What is asked for: every method at every horizon with every number of samples.
+struct Asked {
+  std::vector<std::string> methods;
+  std::vector<std::int64_t> horizons, samples;
+  std::size_t cells() const { return methods.size() * horizons.size() * samples.size(); }
+};
+
+// Estimates what is not known yet, and keeps every estimate as soon as it is there. Ctrl-C ends after the
+// estimate that is under way; returns how many of the cells were gone through.
+std::size_t estimate_all(const Arguments& arguments, const Asked& asked, std::int64_t own_steps,
+                         const std::string& kept, const std::string& question, Json& cells) {
+  const StopOnInterrupt stop;
+  ProgressBar bar;
+  std::size_t done = 0;
+  for (const std::int64_t steps : asked.horizons) {
+    Arguments longer = arguments;  // the file with so many steps: its losses move with the end
+    if (steps != own_steps) longer.set.push_back("run.steps=" + std::to_string(steps));
+    const auto at_horizon = open_study(longer);
+    for (const std::int64_t count : asked.samples) {
+      for (const std::string& method : asked.methods) {
+        const Cell cell{method, steps, count};
+        const bool known =
+            std::any_of(cells.begin(), cells.end(), [&](const Json& c) { return is_of(c, cell); });
+        bar.show(int(done), int(asked.cells()),
+                 fmt::format("{}, {} steps, {} samples", method, steps, count));
+        if (!known) {
+          cells.push_back(estimate_any(*at_horizon, arguments, cell));
+          cells.back()["question"] = question;
+          write(kept, cells.dump(1));
+        }
+        ++done;
+        if (StopOnInterrupt::stopped()) return bar.finish(), done;
+      }
+    }
+  }
+  return bar.finish(), done;
+}
+
 }  // namespace
 
 int run_estimators(const Arguments& arguments) {
   const auto study = open_study(arguments);
   if (!study->has_loss())
     throw Error({"there is no loss to estimate the gradient of", arguments.file, "add [[loss]]"});
-  std::vector<std::string> methods = arguments.methods;
-  if (methods.empty()) methods = {"pathwise", "girsanov", "reinforce", "differences"};
-  std::vector<std::int64_t> horizons = arguments.horizons, samples = arguments.samples;
-  if (horizons.empty()) horizons = {study->steps()};
-  if (samples.empty()) samples = {4096};
-  std::sort(horizons.begin(), horizons.end());
+  Asked asked{arguments.methods, arguments.horizons, arguments.samples};
+  if (asked.methods.empty()) asked.methods = {"pathwise", "girsanov", "reinforce", "differences"};
+  if (asked.horizons.empty()) asked.horizons = {study->steps()};
+  if (asked.samples.empty()) asked.samples = {4096};
+  std::sort(asked.horizons.begin(), asked.horizons.end());
   if (!arguments.exact.empty() &&
-      (arguments.exact.size() != horizons.size() || arguments.parameters.size() != 1))
+      (arguments.exact.size() != asked.horizons.size() || arguments.parameters.size() != 1))
     throw Error({fmt::format("--exact has {} numbers", arguments.exact.size()), arguments.file,
                  "give one per horizon, from the shortest to the longest, and name one of --parameters"});
   const std::string prefix = output_prefix(arguments) + ".estimators", kept = prefix + ".json";
   expect_writable_prefix(prefix);
   const std::string question = question_of(arguments);
   Json cells = arguments.resume ? kept_cells(kept, question) : Json::array();
-  ProgressBar bar;
-  const int all = int(methods.size() * horizons.size() * samples.size());
-  int done = 0;
-  for (const std::int64_t steps : horizons) {
-    Arguments longer = arguments;  // the file with so many steps: its losses move with the end
-    if (steps != study->steps()) longer.set.push_back("run.steps=" + std::to_string(steps));
-    const auto at_horizon = open_study(longer);
-    for (const std::int64_t count : samples) {
-      for (const std::string& method : methods) {
-        const Cell cell{method, steps, count};
-        (void)estimate::method_by_name(method);
-        const bool known =
-            std::any_of(cells.begin(), cells.end(), [&](const Json& c) { return is_of(c, cell); });
-        bar.show(done++, all, fmt::format("{}, {} steps, {} samples", method, steps, count));
-        if (known) continue;
-        cells.push_back(estimate_any(*at_horizon, arguments, cell));
-        cells.back()["question"] = question;
-        write(kept, cells.dump(1));
-      }
-    }
-  }
-  bar.finish();
-  if (std::all_of(cells.begin(), cells.end(), [](const Json& c) { return c.contains("refused"); }))
+  for (const std::string& method : asked.methods) (void)estimate::method_by_name(method);
+  const std::size_t done = estimate_all(arguments, asked, study->steps(), kept, question, cells);
+  const bool stopped = done < asked.cells();
+  if (!stopped &&
+      std::all_of(cells.begin(), cells.end(), [](const Json& c) { return c.contains("refused"); }))
     throw Error({"no estimator has an answer: " + cells[0]["refused"].get<std::string>(), arguments.file,
                  "choose other --methods or --parameters"});
-  const Truth truth{horizons, arguments.exact, cells};
+  const Truth truth{asked.horizons, arguments.exact, cells};
   write(prefix + ".html",
         estimators_page(study->title.empty() ? arguments.file : study->title, cells, truth));
   if (arguments.json) {
@@ -224,6 +244,8 @@ int run_estimators(const Arguments& arguments) {
     print_table(cells, truth);
     fmt::print("\nplots: {}.html\n", prefix);
   }
+  if (stopped)
+    fmt::print(stderr, "stopped after {} of {} estimates; --resume goes on\n", done, asked.cells());
   return 0;
 }
 

@@ -85,6 +85,7 @@ struct Curve {
 // Curves with error bars over a logarithmic axis of x; `log_y` too where asked for.
 std::string plot(const std::string& title, const std::string& x_name, const std::vector<Curve>& curves,
                  bool log_y) {
+  if (curves.empty()) return {};
   constexpr double kWide = 520, kHigh = 300, kLeft = 70, kBottom = 40;
   static const char* kColors[] = {"#1f6fb4", "#d9622b", "#2c8a4b", "#8a4fb0",
                                   "#b02f4f", "#6b6b6b", "#b08d2f"};

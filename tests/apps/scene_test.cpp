@@ -189,6 +189,44 @@ TEST_F(SceneTool, EstimatorsOfAChanceAreCompared) {
   EXPECT_NE(run_tool(one + "1").err.find("--exact has 1 numbers"), std::string::npos);
 }
 
+// The first Ctrl-C ends after the estimate that is under way: what is done is shown, and kept.
+TEST_F(SceneTool, EstimatorsStopWhenTheyAreAsked) {
+  std::string horizons;
+  for (int k = 1; k <= 400; ++k) horizons += " " + std::to_string(k);
+  const std::string compare =
+      "estimators " COSTATE_SCENES
+      "/double_well.toml --samples 20000 --methods girsanov --parameters double_well/a "
+      "--output " +
+      path("out") + " --horizons" + horizons;
+  const pid_t child = fork();
+  if (child == 0) {
+    std::signal(SIGINT, SIG_DFL);
+    const std::string line =
+        "exec '" COSTATE_TOOL "' " + compare + " > '" + path("said") + "' 2> '" + path("err") + "'";
+    execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
+    _exit(127);
+  }
+  for (int wait = 0; wait < 20'000 && !std::filesystem::exists(path("out.estimators.json")); ++wait)
+    usleep(1000);
+  kill(child, SIGINT);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  const std::size_t done = Json::parse(read_file(path("out.estimators.json"))).size();
+  EXPECT_GE(done, 1U);
+  EXPECT_LT(done, 400U);
+  EXPECT_NE(read_file(path("err")).find("of 400 estimates; --resume goes on"), std::string::npos);
+  EXPECT_NE(read_file(path("said")).find("double_well/a"), std::string::npos);
+  const Outcome rest =
+      run_tool("estimators " COSTATE_SCENES
+               "/double_well.toml --samples 20000 --methods girsanov --parameters double_well/a "
+               "--resume --json --output " +
+               path("out") + " --horizons 1 2");
+  ASSERT_EQ(rest.code, 0) << rest.err;
+  EXPECT_GE(Json::parse(rest.out)["estimates"].size(), std::max<std::size_t>(done, 2));
+}
+
 // A quantity of packs of worlds, by the equilibrium's formula.
 TEST_F(SceneTool, EstimatorsAnswerForAPressure) {
   const Outcome o = run_tool("estimators " COSTATE_SCENES
