@@ -26,8 +26,9 @@ struct Arguments {
   std::string device;    // of the rollouts; empty: the file's
   bool devices = false;  // info lists them
   bool json = false;
-  int dense = 0;    // rows of a solution; 0: at the steps themselves
-  std::string csv;  // file for the solution; empty: none
+  int dense = 0;           // rows of a solution; 0: at the steps themselves
+  std::string csv;         // file for the solution; empty: none
+  std::string trajectory;  // file for the frames of molecules; empty: none
   unsigned seed = 1;
   bool trust = false;  // grad measures how far its gradient can be followed
   int steps = 200;     // that are checked
@@ -38,7 +39,9 @@ struct Arguments {
   // of estimators
   std::vector<std::string> methods, parameters;
   std::vector<std::int64_t> horizons, samples;
-  std::vector<double> exact;  // derivatives that are known, one per horizon
+  std::vector<double> exact;           // derivatives that are known, one per horizon
+  std::vector<std::string> reference;  // of reweighting: "double_well/b=0.1"
+  std::int64_t every = 0;              // of reinforce and reweighting: also states on the way
   // of recordings
   std::vector<std::string> files;
   std::string title, png, mp4;

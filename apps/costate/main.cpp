@@ -192,6 +192,8 @@ std::vector<Command> add_commands(CLI::App& app, Arguments& a) {
   run->add_option("--dense", a.dense, "of equations: the solution at this many equally spaced times")
       ->check(CLI::Range(2, 10'000'000));
   run->add_option("--csv", a.csv, "of equations: write the solution to this file");
+  run->add_option("--trajectory", a.trajectory,
+                  "of molecules: write the frames to this file too (.xyz, .extxyz, .dcd)");
   CLI::App* grad = command("grad", "Print the loss and its derivative with respect to every input.",
                            "  costate grad bouncing_ball.toml\n"
                            "  costate grad bouncing_ball.toml --json\n"
@@ -243,8 +245,8 @@ std::vector<Command> add_commands(CLI::App& app, Arguments& a) {
       "  costate estimators double_well.toml --methods pathwise girsanov --horizons 10 100 1000");
   estimators->add_option(
       "--methods", a.methods,
-      "pathwise, forward, girsanov, reinforce, implicit, differences, continuous, first_order, zeroth_order, "
-      "mixed_order, automatic");
+      "pathwise, forward, girsanov, reinforce, reweighting, implicit, differences, continuous, first_order, "
+      "zeroth_order, mixed_order, automatic");
   estimators->add_option("--horizons", a.horizons, "numbers of steps (default: the file's)")
       ->check(CLI::Range(1, 10'000'000));
   estimators->add_option("--samples", a.samples, "numbers of samples (default: 4096)")
@@ -253,6 +255,12 @@ std::vector<Command> add_commands(CLI::App& app, Arguments& a) {
                          "with respect to which (default: all that a method has an answer for)");
   estimators->add_option("--exact", a.exact,
                          "the derivative where it is known, one per horizon, of the one parameter");
+  estimators->add_option("--reference", a.reference,
+                         "of reweighting: the parameters that its samples are drawn at, NAME=VALUE");
+  estimators
+      ->add_option("--every", a.every,
+                   "of reinforce and reweighting: also sample every so many steps of the second half")
+      ->check(CLI::Range(1, 10'000'000));
   estimators->add_option("--seed", a.seed, "of the noise");
   estimators->add_flag("--resume", a.resume, "keep what PREFIX.estimators.json has already");
   for (CLI::App* sub : {optimize, identify}) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 
 #include "commands.h"
@@ -31,6 +32,13 @@ void write_csv(const std::string& path, const study::Run& run) {
   }
   file.close();
   if (!file) throw Error({"the file could not be written to its end", "--csv " + path, ""});
+}
+
+void write_trajectory(const std::string& path, const study::Run& run) {
+  std::ofstream file(path, std::ios::binary);
+  file << run.trajectory;
+  file.close();
+  if (!file) throw Error({"the file could not be written to its end", "--trajectory " + path, ""});
 }
 
 void print_solution(const study::Run& run, bool all) {
@@ -82,6 +90,13 @@ int run_run(const Arguments& arguments) {
   const std::string prefix = output_prefix(arguments);
   if (study->has_picture()) expect_writable_prefix(prefix);
   if (!arguments.csv.empty()) expect_writable(arguments.csv, "--csv");
+  const std::string& trajectory = arguments.trajectory;
+  if (!trajectory.empty() && !study->has_picture())
+    throw Error({"equations have no trajectory of atoms", "--trajectory " + trajectory, "use --csv"});
+  const std::string ending = std::filesystem::path(trajectory).extension().string();
+  if (!trajectory.empty() && ending.empty())
+    throw Error({"the file has no ending", "--trajectory " + trajectory, "use .xyz, .extxyz or .dcd"});
+  if (!trajectory.empty()) expect_writable(trajectory, "--trajectory");
   const std::vector<std::string> told = tell_notes(*study);
   ProgressBar bar;
   const auto begin = std::chrono::steady_clock::now();
@@ -90,7 +105,8 @@ int run_run(const Arguments& arguments) {
     bar.show(int(done), int(steps),
              fmt::format("steps  {} left", clock_time(spent.count() * double(steps - done) / double(done))));
   };
-  study::Run run = study->run(study->start(), {.dense = arguments.dense, .progress = progress});
+  study::Run run =
+      study->run(study->start(), {.dense = arguments.dense, .trajectory = ending, .progress = progress});
   bar.finish();
   for (const auto& [name, value] : run.terms)
     if (!std::isfinite(value))
@@ -104,6 +120,7 @@ int run_run(const Arguments& arguments) {
     view::write_replay(prefix + ".html", {run.recording}, {.title = study->title});
   }
   if (!arguments.csv.empty()) write_csv(arguments.csv, run);
+  if (!trajectory.empty()) write_trajectory(trajectory, run);
   if (arguments.json) {
     Json json = as_json(*study, run);
     if (recorded) json.update({{"recording", prefix + ".rec"}, {"replay", prefix + ".html"}});
@@ -126,6 +143,7 @@ int run_run(const Arguments& arguments) {
   for (const std::string& note : run.notes)
     if (std::find(told.begin(), told.end(), note) == told.end()) fmt::print("note: {}\n", note);
   if (recorded) fmt::print("replay: {}.html, recording: {}.rec\n", prefix, prefix);
+  if (!trajectory.empty()) fmt::print("{} frames written to {}\n", run.recording.frames, trajectory);
   return 0;
 }
 

@@ -42,6 +42,15 @@ FAMILIES = {
                        for peer in ("jax-scan", "jax-checkpoint", "diffrax")),
                      ["ode_diffrax.py"], ["ode_events.py", "diffrax"], ["ode_first_gradient.py", "jax", "diffrax"],
                      ["ode_neural.py", "jax scan", "diffrax rk4 100", "diffrax Dopri5 20", "diffrax Tsit5 20", "diffrax Dopri8 8"]]},
+    "openmm": {"about": ["md"], "pip": ["openmm", "numpy"],
+               "runs": [["md_lennard_jones.py", "openmm", n] for n in ("500", "4000")]},
+    "jax-md": {"about": ["md"], "pip": ["jax-md", "jax", "numpy"],
+               "runs": [*(["md_lennard_jones.py", "jax-md", n, precision, form] for n in ("500", "4000")
+                          for precision in ("f32", "f64") for form in ("Dense", "OrderedSparse")),
+                        *(["md_walkers.py", peer, precision] for precision in ("f32", "f64")
+                          for peer in ("jax", "jax-checkpoint"))]},
+    "torch-walkers": {"about": ["md"], "apt": ["python3-torch", "libopenblas0-pthread"], "pip": [],
+                      "runs": [["md_walkers.py", "torch", precision] for precision in ("f32", "f64")]},
     "warp": {"about": ["mpm"], "pip": ["warp-lang", "numpy"], "runs": [["mpm_warp.py", "50"]]},
     # Its first gradient in three dimensions takes longer than ten minutes: two substeps say what there is to say.
     "taichi": {"about": ["mpm"], "pip": ["taichi", "numpy"], "runs": [["mpm_taichi.py", "2"]]},
@@ -72,7 +81,8 @@ def environment(name):
     CACHE.mkdir(parents=True, exist_ok=True)
     # The system's Python: it is the one that sees the system's packages.
     make = ["/usr/bin/python3", "-m", "venv", "--clear", *(["--system-site-packages"] if system else []), str(venv)]
-    for step in make, [str(venv / "bin/pip"), "install", "-q", *family["pip"]]:
+    install = [str(venv / "bin/pip"), "install", "-q", *family["pip"]]
+    for step in [make, install] if family["pip"] else [make]:
         done = subprocess.run(step, capture_output=True, text=True)
         if done.returncode != 0:
             raise Unavailable((done.stderr.strip() or done.stdout.strip() or "failed").splitlines()[-1])

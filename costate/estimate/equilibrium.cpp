@@ -62,7 +62,8 @@ Samples draw(const Question<Real>& q, const Arguments<Real>& from) {
     AlignedBuffer<Real> slope(q.system->parameter_size()), own(q.system->parameter_size());
     std::vector<Real> energy(static_cast<std::size_t>(lanes)), energy0(static_cast<std::size_t>(lanes));
     std::vector<double> loss(static_cast<std::size_t>(lanes));
-    std::vector<Real> unused(std::size_t(q.system->state_size()), Real(0));  // dO/dx plays no part
+    AlignedBuffer<Real> unused(q.system->state_size());  // dO/dx plays no part
+    std::fill_n(unused.data(), q.system->state_size(), Real(0));
     const auto take = [&](std::size_t which) {
       typename Objective<Real>::At at = walk.at();
       at.k = at.steps, at.in.u = nullptr;  // a state in equilibrium stands for the last one

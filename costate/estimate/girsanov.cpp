@@ -37,7 +37,8 @@ void walk_terms(const Question<Real>& q, std::uint64_t seed, std::int64_t sample
   each_block(*q.system, options, q.at, samples, [&](BlockWalk<Real>& walk) {
     const int lanes = walk.lanes();
     AlignedBuffer<Real> score(q.system->parameter_size()), slope(q.system->parameter_size());
-    std::vector<Real> unused(std::size_t(q.system->state_size()), Real(0));  // dL/dx plays no part
+    AlignedBuffer<Real> unused(q.system->state_size());  // dL/dx plays no part
+    std::fill_n(unused.data(), q.system->state_size(), Real(0));
     std::fill_n(score.data(), q.system->parameter_size(), Real(0));
     std::vector<double> loss(static_cast<std::size_t>(lanes));
     for (std::int64_t number = 0;; ++number) {

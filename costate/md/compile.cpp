@@ -155,6 +155,8 @@ std::vector<double> yoshida_weights(int parts) {
   refuse("suzuki_yoshida is 1, 3, 5 or 7 (it is " + std::to_string(parts) + ")");
 }
 
+constexpr int kMostOfAllPairs = 2000;  // atoms whose pairs are written down one by one
+
 // Atoms of every instance of a potential.
 std::vector<int> tuples_of(const Potential& potential, const PotentialKind& kind, int atoms,
                            const std::string& name) {
@@ -176,6 +178,9 @@ std::vector<int> tuples_of(const Potential& potential, const PotentialKind& kind
   if (kind.atoms == 1) {
     for (int i = 0; i < atoms; ++i) tuples.push_back(i);
   } else if (kind.atoms == 2) {
+    if (atoms > kMostOfAllPairs)
+      refuse(name + " would act on all " + std::to_string(std::int64_t(atoms) * (atoms - 1) / 2) + " pairs",
+             kind.lists ? "give options cutoff: then pairs go by neighbour lists" : "list its atoms");
     std::set<std::pair<int, int>> out;
     for (std::size_t i = 0; i + 1 < potential.exclude.size(); i += 2)
       out.insert(std::minmax(potential.exclude[i], potential.exclude[i + 1]));
@@ -262,7 +267,11 @@ Sites place_numbers(const Potential& potential, const PotentialKind& kind, const
               .species = potential.species,
               .species_count = check_species(potential, kind, model, name)};
   check_exclude(potential, kind, model, name);
-  sites.every_pair = (kind.lists || kind.whole) && potential.atoms.empty() && model.atoms() > kMostInLanes;
+  // A formula may reach without end; others of so many atoms are asked for a cutoff (check_cutoff).
+  const auto cutoff = potential.options.find("cutoff");
+  const bool endless = kind.own_formula && (cutoff == potential.options.end() || cutoff->second == 0);
+  sites.every_pair =
+      potential.atoms.empty() && model.atoms() > kMostInLanes && (kind.whole || (kind.lists && !endless));
   if (kind.whole)
     check_whole(potential, kind, model, name);
   else if (!sites.every_pair)

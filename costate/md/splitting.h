@@ -10,7 +10,6 @@
 #pragma once
 
 #include "costate/core/error.h"
-#include "costate/core/philox.h"
 #include "costate/md/integrator/barostat.h"
 #include "costate/md/integrator/constraint.h"
 #include "costate/md/integrator/esh.h"
@@ -19,6 +18,7 @@
 #include "costate/md/integrator/newton.h"
 #include "costate/md/integrator/overdamped.h"
 #include "costate/md/integrator/thermostat.h"
+#include "costate/md/noise.h"
 
 namespace costate::md {
 
@@ -110,34 +110,6 @@ struct Walk {
   std::vector<Part<S>> parts;  // what every letter is given
   bool fresh = false;          // nothing has moved since the last force was found
   bool virial_fresh = false;   // nothing has moved since the last virial was found
-};
-
-// The random numbers of step k of a world: the (k R + i)-th, i < R, of its standard normals, two from each
-// block of the counter generator.
-template <class S>
-class Normals {
-  using P = std::remove_cvref_t<decltype(primal(std::declval<S>()))>;
-
- public:
-  void fill(const StepContext& at, std::vector<S>& to) {
-    const auto first = std::uint64_t(at.k) * to.size();
-    for (std::size_t i = 0; i < to.size(); ++i) {
-      const std::uint64_t j = first + i;
-      draw(at, j / 2);
-      to[i] = S(j % 2 == 0 ? pair_.first : pair_.second);
-    }
-  }
-
- private:
-  static constexpr std::uint32_t kStream = 0x6d64;
-  void draw(const StepContext& at, std::uint64_t block) {
-    if (block == block_ && at.seed == seed_ && at.world == world_) return;
-    pair_ = normal_pair<P>(at.seed, std::uint32_t(at.world), block, kStream);
-    block_ = block, seed_ = at.seed, world_ = at.world;
-  }
-  NormalPair<P> pair_ = {};
-  std::uint64_t block_ = ~std::uint64_t(0), seed_ = 0;
-  std::int64_t world_ = -1;
 };
 
 template <class S>

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <numeric>
 
+#include "costate/core/aligned_buffer.h"
 #include "costate/core/error.h"
 #include "costate/core/names.h"
 
@@ -17,7 +18,10 @@ class ObservedObjective final : public Objective<Real> {
  public:
   using typename Objective<Real>::At;
   ObservedObjective(std::shared_ptr<const FieldQuantities::Observed> observed, ObjectivePtr<Real> of)
-      : observed_(std::move(observed)), of_(std::move(of)) {}
+      : observed_(std::move(observed)), of_(std::move(of)) {
+    for (const auto& [place, number] : observed_->measured)
+      measured_.emplace_back(place, number.template make<Real>({}));
+  }
 
   void check(std::int64_t steps, std::int64_t worlds) const override { of_->check(steps, worlds); }
   std::int64_t next(std::int64_t k, std::int64_t steps) const override { return of_->next(k, steps); }
@@ -32,9 +36,11 @@ class ObservedObjective final : public Objective<Real> {
     std::vector<Real> z_bar(z.size(), Real(0));
     of_->vjp(inner(at, z), {z_bar.data(), bar.u, bar.p});
     spread(at, z_bar, bar.x);
+    hand_on_measured(at, z_bar, bar);
   }
-  // z is linear in x.
+  // Where nothing is measured z is linear in x.
   void hvp(const At& at, const Inputs<Real>& in_dot, const Cotangents<Real>& bar_dot) const override {
+    if (!measured_.empty()) return Objective<Real>::hvp(at, in_dot, bar_dot);
     const std::vector<Real> z = observe(at);
     std::vector<Real> z_dot, z_bar_dot(z.size(), Real(0));
     Inputs<Real> inner_dot = in_dot;
@@ -57,9 +63,27 @@ class ObservedObjective final : public Objective<Real> {
                    x_bar[std::size_t(from) * lanes + l] += Real(share * double(z_bar[j * lanes + l]));
                  });
   }
+  // z_bar_j dq_j/dx and z_bar_j dq_j/dp, lane by lane.
+  void hand_on_measured(const At& at, const std::vector<Real>& z_bar, const Cotangents<Real>& bar) const {
+    // Packs are loaded and stored whole, so each begins where a pack may.
+    const std::int64_t lanes = at.lanes, nx = observed_->states * lanes, np = observed_->parameters * lanes;
+    AlignedBuffer<Real> x(nx), p(np + 1);
+    for (const auto& [j, number] : measured_) {
+      std::fill_n(x.data(), nx, Real(0));
+      std::fill_n(p.data(), np, Real(0));
+      number->vjp(at, {x.data(), nullptr, p.data()});
+      const auto add = [&, from = &z_bar[j * std::size_t(lanes)]](const Real* slope, std::int64_t n,
+                                                                  Real* to) {
+        for (std::int64_t i = 0; to && i < n; ++i) to[i] += from[i % lanes] * slope[i];
+      };
+      add(x.data(), nx, bar.x);
+      add(p.data(), np, bar.p);
+    }
+  }
   template <class Visit>
   void each_element(int lanes, const Visit& visit) const {
     for (std::size_t j = 0; j < observed_->means.size(); ++j) {
+      if (observed_->means[j].empty()) continue;  // measured
       const double share = 1 / double(observed_->means[j].size());
       for (const std::int64_t from : observed_->means[j])
         for (int l = 0; l < lanes; ++l) visit(j, from, share, std::size_t(l), std::size_t(lanes));
@@ -71,6 +95,7 @@ class ObservedObjective final : public Objective<Real> {
                  [&](std::size_t j, std::int64_t from, double share, std::size_t l, std::size_t lanes) {
                    sum[j * lanes + l] += share * double(at.in.x[std::size_t(from) * lanes + l]);
                  });
+    for (const auto& [j, number] : measured_) number->value(at, &sum[j * std::size_t(at.lanes)]);
     return {sum.begin(), sum.end()};
   }
   At inner(const At& at, const std::vector<Real>& z) const {
@@ -81,12 +106,18 @@ class ObservedObjective final : public Objective<Real> {
 
   std::shared_ptr<const FieldQuantities::Observed> observed_;
   ObjectivePtr<Real> of_;
+  std::vector<std::pair<std::size_t, ObjectivePtr<Real>>> measured_;
 };
 
 }  // namespace
 
-FieldQuantities::FieldQuantities(const Signature& system, std::vector<RowGroup> groups)
-    : groups_(std::move(groups)), given_(groups_.size()), observed_(std::make_shared<Observed>()) {
+FieldQuantities::FieldQuantities(const Signature& system, std::vector<RowGroup> groups,
+                                 std::vector<MeasuredNumber> measured)
+    : groups_(std::move(groups)),
+      measured_(std::move(measured)),
+      given_(groups_.size()),
+      observed_(std::make_shared<Observed>()) {
+  observed_->states = system.states(), observed_->parameters = system.parameters();
   for (const Field& f : system.fields(Role::state)) {
     RowGroup group{
         .name = f.name, .offset = f.offset, .rows = std::vector<std::int64_t>(std::size_t(f.size))};
@@ -101,6 +132,12 @@ std::string FieldQuantities::all_points() const {
   return given_ > 0 && groups_[0].dimension > 1 ? groups_[0].name : std::string();
 }
 
+const MeasuredNumber* FieldQuantities::measured(const std::string& path) const {
+  for (const MeasuredNumber& number : measured_)
+    if (number.name == path) return &number;
+  return nullptr;
+}
+
 FieldQuantities::Found FieldQuantities::find(const std::string& path) const {
   std::vector<std::string> names;
   for (const RowGroup& group : groups_) {
@@ -111,6 +148,7 @@ FieldQuantities::Found FieldQuantities::find(const std::string& path) const {
     }
     names.push_back(group.name);
   }
+  for (const MeasuredNumber& number : measured_) names.push_back(number.name);
   const std::string near = nearest_name(path, names);
   std::string list;
   for (std::size_t i = 0; i < names.size() && i < 8; ++i) list += (i ? ", " : "") + names[i];
@@ -159,14 +197,18 @@ Quantity FieldQuantities::numbers(const std::string& path, const std::string& na
       throw Error({"'" + name + "' stands for " + paths_[i] + " already", "", "choose another name"});
   }
   const Field* found = observed_->signature.find_if(Role::state, called);
+  const MeasuredNumber* number = measured(path);
   if (!found) {
-    const std::vector<Mean> means = means_of(path);
+    if (number) (void)number->value.make<double>({});  // it may not apply, and says why
+    const std::vector<Mean> means = number ? std::vector<Mean>(1) : means_of(path);
+    if (number) observed_->measured.emplace_back(observed_->means.size(), number->value);
     observed_->signature.state(called, std::int64_t(means.size()));
     observed_->means.insert(observed_->means.end(), means.begin(), means.end());
     paths_.push_back(path);
     found = &observed_->signature.find(Role::state, called);
   }
   Quantity q{.field = called, .size = found->size};
+  if (number) return q;
   const int dimension = find(path).group->dimension;
   if (dimension > 1) {
     q.points.dimension = dimension;
@@ -177,6 +219,7 @@ Quantity FieldQuantities::numbers(const std::string& path, const std::string& na
 }
 
 Quantity FieldQuantities::points(const std::string& path) {
+  if (measured(path)) throw Error({"'" + path + "' is not a set of points", "", ""});
   const auto [group, part] = find(path);
   if (group->dimension < 2)
     throw Error({"'" + path + "' is not a set of points", "",

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <vector>
 
 #include "costate/io/recording.h"
@@ -25,6 +26,10 @@ class Picture {
   virtual int looks_per_frame() const { return 1; }
   // What a careful user should know of the run so far.
   virtual std::vector<std::string> notes() const { return {}; }
+  // The frames also as a file that other programs read, by its ending (".xyz"): asked for before begin().
+  // Throws Error where the physics has none.
+  virtual void also_write(const std::string& ending);
+  virtual std::string written() { return {}; }  // after the last frame
   // The recording, except for its title, camera and the time between frames.
   virtual io::Recording finish() = 0;
 };

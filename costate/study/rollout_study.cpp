@@ -429,6 +429,7 @@ Run RolloutStudy<Real>::run(const std::vector<double>& z, const RunOptions& opti
       std::max<std::int64_t>(1, std::llround(1 / (setup_.frames_per_second * setup_.dt)));
   StateObserver<Real> film;
   if (setup_.picture) {
+    if (!options.trajectory.empty()) setup_.picture->also_write(options.trajectory);
     setup_.picture->begin(in);
     std::int64_t looks = std::clamp<std::int64_t>(setup_.picture->looks_per_frame(), 1, keep);
     while (keep % looks != 0) --looks;
@@ -450,6 +451,7 @@ Run RolloutStudy<Real>::run(const std::vector<double>& z, const RunOptions& opti
     for (const std::string& note : setup_.picture->notes()) run.notes.push_back(note);
     for (const auto& mark : setup_.marks) setup_.picture->mark(mark);
     run.recording = setup_.picture->finish();
+    run.trajectory = setup_.picture->written();
     run.recording.title = title;
     run.recording.frame_interval = setup_.dt * double(keep);
     run.recording.camera = setup_.camera;

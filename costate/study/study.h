@@ -69,10 +69,13 @@ struct Run {
   std::vector<Event> events;
   std::string message;             // how it ended, in words
   std::vector<std::string> notes;  // what a careful user should know
+  std::string trajectory;          // the file that was asked for
 };
 
 struct RunOptions {
   int dense = 0;  // > 0: rows at so many equally spaced times instead of at the steps
+  // The frames also as a file of this ending (".xyz"), where the physics has one: Run::trajectory.
+  std::string trajectory = {};
   // Told now and then: steps done, of how many. May be empty.
   std::function<void(std::int64_t done, std::int64_t steps)> progress = {};
 };

@@ -13,6 +13,7 @@
 #include "arrays.h"
 #include "costate/rigid/model.h"
 #include "costate/rigid/rigid_system.h"
+#include "costate/system/checkpoints.h"
 #include "costate/system/objective.h"
 #include "costate/system/system.h"
 #include "pickles.h"
@@ -21,6 +22,9 @@ namespace costate::python {
 
 template <class Real>
 using SystemPtr = std::shared_ptr<const System<Real>>;
+
+// costate.binomial(8), ...; None: store_all().
+Checkpoints checkpoints_of(nb::handle given);
 
 class AnySystem {
  public:

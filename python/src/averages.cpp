@@ -54,6 +54,8 @@ nb::dict to_dict(const estimate::Sampled& s) {
   out["samples"] = s.samples;
   out["effective_samples"] = s.effective_samples;
   out["correlation_time"] = s.correlation_time;
+  out["growth_rate"] = s.growth_rate;
+  out["memory_bytes"] = s.memory_bytes;
   out["advice"] = s.advice;
   return out;
 }
@@ -62,7 +64,9 @@ nb::dict gradient(const AnySystem& physics, const LossLike& loss, std::int64_t s
                   const std::string& method, std::int64_t samples, const Globs& parameters,
                   std::uint64_t seed, const FieldsLike& x0, const FieldsLike& u, const Values& p,
                   const std::string& baseline, std::int64_t every, double difference, double sigma,
-                  const std::vector<std::pair<std::string, std::vector<double>>>& reference) {
+                  const std::vector<std::pair<std::string, std::vector<double>>>& reference,
+                  nb::handle checkpoints) {
+  const RolloutOptions options{.steps = steps, .checkpoints = checkpoints_of(checkpoints), .seed = seed};
   const Arguments<double> at = one_world(physics, steps, x0, u, p);
   const auto typed = physics.make<double>(1);
   const auto objective = loss_of(loss)->bind<double>(typed->signature());
@@ -70,9 +74,8 @@ nb::dict gradient(const AnySystem& physics, const LossLike& loss, std::int64_t s
   sampling.method = estimate::method_by_name(method);
   sampling.every = every, sampling.difference = difference, sampling.reference = reference;
   sampling.sigma = sigma;
-  const estimate::Sampled s = without_gil([&] {
-    return estimate::gradient<double>(typed, {.steps = steps, .seed = seed}, at, *objective, sampling);
-  });
+  const estimate::Sampled s =
+      without_gil([&] { return estimate::gradient<double>(typed, options, at, *objective, sampling); });
   return to_dict(s);
 }
 
@@ -133,15 +136,21 @@ void bind_averages(nb::module_& m) {
   e.def("gradient", &gradient, "system"_a, "loss"_a, "steps"_a, nb::kw_only(), "method"_a = "automatic",
         "samples"_a = 4096, "parameters"_a = "**", "seed"_a = 0, "x0"_a = none(), "u"_a = none(),
         "p"_a = none(), "baseline"_a = "mean", "every"_a = 0, "difference"_a = 1e-3, "sigma"_a = 0.01,
-        "reference"_a = std::vector<std::pair<std::string, std::vector<double>>>{},
+        "reference"_a = std::vector<std::pair<std::string, std::vector<double>>>{}, "checkpoints"_a = none(),
         "The derivative of the average loss of one world with respect to its parameters "
         "(docs/estimators.md).\n\n"
         "method      automatic, pathwise, forward, girsanov, reinforce, reweighting, implicit, differences, "
         "continuous, first_order, zeroth_order, mixed_order\n"
         "samples     worlds, each with noise of its own\n"
         "parameters  with respect to which: a glob, or a list of globs\n"
+        "baseline    of girsanov: none, mean or optimal\n"
+        "every       of reinforce and reweighting: also states every so many steps of the second half\n"
+        "difference  of differences: the step, relative to the numbers\n"
         "sigma       of the last three methods: how far the parameters are smoothed, relative to their size\n"
-        "Returns a dictionary: value, gradient and the standard errors of both, method, label, reason, ...");
+        "reference   of reweighting: [('double_well/b', [0.1])], where the samples are drawn\n"
+        "checkpoints of pathwise: costate.store_all(), binomial(slots), reversible(), ...\n"
+        "Returns a dictionary: value, gradient and the standard errors of both, method, label, reason,\n"
+        "growth_rate (of adjoints per step), memory_bytes (that grow with the steps), ...");
   e.def("free_energy", &free_energy, "system"_a, "from_parameters"_a, "to_parameters"_a, "steps"_a,
         nb::kw_only(), "method"_a = "acceptance", "samples"_a = 4096, "every"_a = 0, "points"_a = 5,
         "parameters"_a = std::vector<std::string>{}, "seed"_a = 0, "x0"_a = none(), "p"_a = none(),

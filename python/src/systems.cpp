@@ -18,14 +18,6 @@
 #include "typed_rollout.h"
 
 namespace costate::python {
-namespace {
-
-using namespace nb::literals;
-
-// An int in signatures and type stubs; what it really is, whole() finds out.
-class Whole : public nb::object {
-  NB_OBJECT_DEFAULT(Whole, nb::object, "int", anything)
-};
 
 Checkpoints checkpoints_of(nb::handle object) {
   Checkpoints given;
@@ -34,6 +26,15 @@ Checkpoints checkpoints_of(nb::handle object) {
   throw Error(
       {"checkpoints is no schedule", {}, "use costate.store_all(), segments(), binomial(slots), ..."});
 }
+
+namespace {
+
+using namespace nb::literals;
+
+// An int in signatures and type stubs; what it really is, whole() finds out.
+class Whole : public nb::object {
+  NB_OBJECT_DEFAULT(Whole, nb::object, "int", anything)
+};
 
 OnDivergence on_divergence_of(const std::string& word) {
   if (word == "stop") return OnDivergence::stop;

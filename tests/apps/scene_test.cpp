@@ -189,6 +189,72 @@ TEST_F(SceneTool, EstimatorsOfAChanceAreCompared) {
   EXPECT_NE(run_tool(one + "1").err.find("--exact has 1 numbers"), std::string::npos);
 }
 
+// The first Ctrl-C ends after the estimate that is under way: what is done is shown, and kept.
+TEST_F(SceneTool, EstimatorsStopWhenTheyAreAsked) {
+  std::string horizons;
+  for (int k = 1; k <= 400; ++k) horizons += " " + std::to_string(k);
+  const std::string compare =
+      "estimators " COSTATE_SCENES
+      "/double_well.toml --samples 20000 --methods girsanov --parameters double_well/a "
+      "--output " +
+      path("out") + " --horizons" + horizons;
+  const pid_t child = fork();
+  if (child == 0) {
+    std::signal(SIGINT, SIG_DFL);
+    const std::string line =
+        "exec '" COSTATE_TOOL "' " + compare + " > '" + path("said") + "' 2> '" + path("err") + "'";
+    execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
+    _exit(127);
+  }
+  for (int wait = 0; wait < 20'000 && !std::filesystem::exists(path("out.estimators.json")); ++wait)
+    usleep(1000);
+  kill(child, SIGINT);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  const std::size_t done = Json::parse(read_file(path("out.estimators.json"))).size();
+  EXPECT_GE(done, 1U);
+  EXPECT_LT(done, 400U);
+  EXPECT_NE(read_file(path("err")).find("of 400 estimates; --resume goes on"), std::string::npos);
+  EXPECT_NE(read_file(path("said")).find("double_well/a"), std::string::npos);
+  const Outcome rest =
+      run_tool("estimators " COSTATE_SCENES
+               "/double_well.toml --samples 20000 --methods girsanov --parameters double_well/a "
+               "--resume --json --output " +
+               path("out") + " --horizons 1 2");
+  ASSERT_EQ(rest.code, 0) << rest.err;
+  EXPECT_GE(Json::parse(rest.out)["estimates"].size(), std::max<std::size_t>(done, 2));
+}
+
+// A quantity of packs of worlds, by the equilibrium's formula.
+TEST_F(SceneTool, EstimatorsAnswerForAPressure) {
+  const Outcome o = run_tool("estimators " COSTATE_SCENES
+                             "/argon.toml --set run.steps=20 --samples 16 --methods reinforce --parameters "
+                             "\"lennard_jones/*\" --json --output " +
+                             path("out"));
+  ASSERT_EQ(o.code, 0) << o.err;
+  const Json cell = Json::parse(o.out)["estimates"][0];
+  EXPECT_EQ(cell["names"].size(), 2U);
+  EXPECT_TRUE(std::isfinite(cell["value"].get<double>()));
+}
+
+// Samples of a reference answer for the parameters of the file.
+TEST_F(SceneTool, EstimatorsReweightSamplesOfAReference) {
+  const std::string compare = "estimators " COSTATE_SCENES
+                              "/double_well.toml --samples 512 --methods reweighting --every 10 --parameters "
+                              "double_well/b --output " +
+                              path("out");
+  const Outcome o = run_tool(compare + " --json --reference double_well/b=0.2");
+  ASSERT_EQ(o.code, 0) << o.err;
+  const Json cell = Json::parse(o.out)["estimates"][0];
+  EXPECT_EQ(cell["by"], "reweighting");
+  EXPECT_LT(cell["gradient"][0].get<double>(), 0);
+  EXPECT_EQ(run_tool(compare).code, 2);                                              // no reference
+  EXPECT_EQ(run_tool(compare + " --resume --reference double_well/b=0.1").code, 2);  // another question
+  EXPECT_NE(run_tool(compare + " --reference b").err.find("write NAME=VALUE"), std::string::npos);
+}
+
 // What was estimated with another seed or of another file is not taken for the answer.
 TEST_F(SceneTool, EstimatorsResumeTheSameQuestionOnly) {
   const std::string compare = "estimators " COSTATE_SCENES
@@ -209,9 +275,22 @@ TEST_F(SceneTool, EstimatorsResumeTheSameQuestionOnly) {
 }
 
 TEST_F(SceneTool, ALineOfAtomsInABoxIsRecorded) {
-  const Outcome o =
-      run_tool("run " COSTATE_SCENES "/double_well.toml --set molecules.box=[4] --output " + path("out"));
+  const std::string run =
+      "run " COSTATE_SCENES "/double_well.toml --set molecules.box=[4] --output " + path("out");
+  const Outcome o = run_tool(run);
   EXPECT_EQ(o.code, 0) << o.err;
+  ASSERT_EQ(run_tool(run + " --trajectory " + path("out.xyz")).code, 0);
+  std::ifstream frames(path("out.xyz"));
+  std::string line;
+  std::getline(frames, line);
+  EXPECT_EQ(line, "1");
+  for (const char* wrong : {"out.pdb", "out"}) {
+    const Outcome refused = run_tool(run + " --trajectory " + path(wrong));
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_NE(refused.err.find(".xyz, .extxyz or .dcd"), std::string::npos) << refused.err;
+  }
+  EXPECT_NE(run_tool("run " COSTATE_SCENES "/cable.toml --trajectory " + path("a.xyz")).err.find("of atoms"),
+            std::string::npos);
 }
 
 // Before a run begins, not after it.

@@ -3,6 +3,7 @@
 #include "costate/core/philox.h"
 #include "costate/estimate/samples.h"
 #include "costate/md/model.h"
+#include "costate/md/observable/thermodynamics.h"
 #include "costate/system/program/program_objective.h"
 #include "tests/expect_error.h"
 
@@ -52,6 +53,28 @@ TEST(Reinforce, HasTheDerivativesOfEquilibriumAverages) {
     expect_truth(g.gradient[0], g.standard_error[0], t.slope, t.of);
     EXPECT_NE(g.label.find("equilibrium"), std::string::npos);
   }
+}
+
+// Losses of energies store packs of derivatives, which must begin where a pack may: <U> = kT / 2 per harmonic
+// coordinate, whatever its stiffness.
+TEST(Reinforce, OfAnEnergyIsEquipartition) {
+  const md::Model model{.dimensions = 3,
+                        .masses = {1, 2},
+                        .potentials = {{.kind = "harmonic", .parameters = {{"k", {1.5}}}}},
+                        .dt = 0.1,
+                        .kT = 0.7};
+  const auto system = md::make_system<double>(model);
+  const auto at = Rollout<double>(system, {.steps = 1}).arguments();
+  const auto energy = md::observe<double>(model, md::Observe{});
+  const auto g = gradient<double>(
+      system, {.steps = 400, .seed = 1}, at, *energy,
+      {.method = Method::reinforce, .samples = 1 << 12, .parameters = {"kT", "harmonic/k"}, .every = 20});
+  EXPECT_NEAR(g.value, 3 * 0.7, 4 * g.value_error);
+  ASSERT_EQ(g.names.size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i)
+    EXPECT_NEAR(g.gradient[i], g.names[i] == "kT" ? 3 : 0, 4 * g.standard_error[i]) << g.names[i];
+  EXPECT_LT(g.standard_error[0], 0.3);
+  EXPECT_LT(g.standard_error[1], 0.1);
 }
 
 // One long run instead of many: correlated samples, so the error is blocked.

@@ -5,6 +5,7 @@
 #include "costate/core/philox.h"
 #include "costate/estimate/gradient.h"
 #include "costate/md/model.h"
+#include "costate/md/observable/thermodynamics.h"
 #include "costate/system/program/program_objective.h"
 #include "tests/estimate/chains.h"
 #include "tests/expect_error.h"
@@ -251,6 +252,23 @@ TEST(Girsanov, ItsScoreHasTheVarianceOfItsTime) {
   const double variance = double(samples) * g.standard_error[0] * g.standard_error[0];
   EXPECT_NEAR(g.gradient[0], 0, 4 * g.standard_error[0]);
   EXPECT_NEAR(variance, 0.5 * dt * double(steps), 0.05);
+}
+
+// A loss of packs, as in Reinforce.OfAnEnergyIsEquipartition.
+TEST(Girsanov, OfAnEnergyIsThatOfPaths) {
+  const md::Model model = well(0.1, "ABOBA");
+  const auto system = md::make_system<double>(model);
+  const auto energy = md::observe<double>(model, md::Observe{});
+  auto at = Rollout<double>(system, {.steps = 1}).arguments();
+  at.x0 = {-0.7, 0};
+  const auto by = [&](Method method) {
+    return gradient<double>(system, {.steps = 15, .seed = 3}, at, *energy,
+                            {.method = method, .samples = 1 << 15, .parameters = {"double_well/a"}});
+  };
+  const auto score = by(Method::girsanov), path = by(Method::pathwise);
+  EXPECT_NEAR(score.gradient[0], path.gradient[0],
+              4 * std::hypot(score.standard_error[0], path.standard_error[0]));
+  EXPECT_LT(score.standard_error[0], std::abs(path.gradient[0]) / 4);
 }
 
 // With a preconditioner two coordinates share their noise: the score is that of both.

@@ -121,6 +121,10 @@ TEST(Formula, SaysWhatIsWrong) {
   other.kind = "wca";
   refuse(other, "has a formula of its own", "energy_formula");
   refuse({.kind = "pair_formula", .formula = "1/r +"}, "formula", "");
+  const Model two = std::exchange(model, {.masses = std::vector<double>(3000, 1.0), .box = {5, 5, 5}});
+  refuse({.kind = "pair_formula", .formula = "1/r"}, "would act on all 4498500 pairs", "neighbour lists");
+  refuse({.kind = "harmonic_bond"}, "would act on all 4498500 pairs", "list its atoms");
+  model = two;
   Potential many{.kind = "pair_formula", .formula = "r"};
   for (char name = 'a'; name < 'j'; ++name) many.parameters[std::string(1, name)] = {1};
   refuse(many, "has 9 parameters", "at most 8");

@@ -44,6 +44,11 @@ test::Sample fluid(int cells, const std::string& word, const std::string& what =
       p.parameters["sigma"].push_back(1 - 0.01 * (i % 3));
     }
   }
+  if (kind == "pair_formula") {
+    p.formula = "A*exp(-r/rho) - C/r^6";
+    p.parameters = {{"A", {90}}, {"rho", {0.25}}, {"C", {1.1}}};
+    p.options["switch_from"] = 1.6;
+  }
   if (kind == "coulomb")
     for (int i = 0; i < n; ++i) p.parameters["charge"].push_back(i % 2 == 0 ? 0.5 : -0.5);
   if (end != std::string::npos) {
@@ -117,7 +122,7 @@ TEST_P(EveryListedPotential, IsTheSumOverAllPairs) {
 }
 INSTANTIATE_TEST_SUITE_P(Md, EveryListedPotential,
                          testing::Values("lennard_jones", "lennard_jones_mixture", "wca", "coulomb",
-                                         "lennard_jones_of_species", "wca_of_species"),
+                                         "lennard_jones_of_species", "wca_of_species", "pair_formula"),
                          [](const auto& one) { return one.param; });
 
 // Skins from none (a new list in every step) to a large one.
@@ -141,16 +146,18 @@ TEST(Large, ResultsDoNotDependOnTheListToTheBit) {
     EXPECT_TRUE(same_bits(other.parameters, first.parameters)) << skin;
     EXPECT_TRUE(same_bits(run(skin, 0.0F).x0, in_float.x0)) << skin;
   }
-  const auto tables = run(0.0, 0.0F, "lennard_jones_of_species");
-  const auto other = run(0.3, 0.0F, "lennard_jones_of_species");
-  EXPECT_TRUE(same_bits(other.x0, tables.x0));
-  EXPECT_TRUE(same_bits(other.parameters, tables.parameters));
+  for (const char* kind : {"lennard_jones_of_species", "pair_formula"}) {
+    const auto tables = run(0.0, 0.0F, kind), other = run(0.3, 0.0F, kind);
+    EXPECT_TRUE(same_bits(other.x0, tables.x0)) << kind;
+    EXPECT_TRUE(same_bits(other.parameters, tables.parameters)) << kind;
+  }
 }
 
 TEST(Large, KeepsTheContract) {
   for (const auto& [word, kind] : {std::pair{"ABA", "lennard_jones_mixture"},
                                    {"BAOAB", "lennard_jones_mixture"},
-                                   {"ABA", "lennard_jones_of_species"}}) {
+                                   {"ABA", "lennard_jones_of_species"},
+                                   {"ABA", "pair_formula"}}) {
     SCOPED_TRACE(kind);
     const test::Sample s = fluid(6, word, kind);
     const auto states = [&](const auto& rollout, unsigned seed) {

@@ -3,12 +3,14 @@
 #include <cmath>
 #include <numbers>
 
+#include "costate/core/parallel.h"
 #include "costate/core/philox.h"
 #include "costate/md/compile.h"
 #include "costate/md/potential/erfc.h"
 #include "costate/system/check/checks.h"
 #include "tests/expect_error.h"
 #include "tests/md/models.h"
+#include "tests/system/contract.h"
 
 namespace costate::md {
 namespace {
@@ -232,6 +234,95 @@ TEST(StillingerWeber, IsTheSumOverPairsAndTriples) {
   costate::test::expect_error([&] { return make_system<double>(small); },
                               "stillinger_weber: the cutoff 1.8 is more than half of the box's edge 3.5",
                               "a larger box");
+}
+
+// 216 atoms near the places of diamond, under either law of surroundings.
+test::Sample surrounded(const std::string& kind) {
+  test::Sample s;
+  s.model = diamond(3, s.x);
+  s.model.integrator = "leapfrog";
+  s.model.dt = 2e-3;
+  for (std::size_t i = 0; i < s.x.size(); ++i) s.x[i] += 0.08 * normal<double>(5, std::uint32_t(i), 0);
+  if (kind == "stillinger_weber") return s;
+  Potential p = test::sample(kind).model.potentials[0];
+  p.parameters["species"].clear();
+  for (int i = 0; i < s.model.atoms(); ++i) p.parameters["species"].push_back(1 + 0.1 * (i % 4));
+  s.model.potentials = {p};
+  return s;
+}
+
+// Each atom gathering what its neighbours have for it, against one loop over all pairs that scatters.
+TEST(ManyBody, LargeWorldsGatherWhatOneLoopScatters) {
+  for (const char* kind : {"stillinger_weber", "neural"}) {
+    SCOPED_TRACE(kind);
+    const test::Sample s = surrounded(kind);
+    Compiled large = compile(s.model), plain = compile(s.model);
+    ASSERT_TRUE(large.potentials[0].sites.every_pair);
+    plain.potentials[0].sites.every_pair = false;
+    std::vector<double> p;
+    for (const Field& field : large.signature.fields(Role::parameter))
+      p.insert(p.end(), field.defaults.begin(), field.defaults.end());
+    const auto a = make_terms<double>(large), b = make_terms<double>(plain);
+    const auto work_a = a[0]->make_scratch(), work_b = b[0]->make_scratch();
+    std::vector<double> f_bar(s.x.size());
+    for (std::size_t i = 0; i < f_bar.size(); ++i) f_bar[i] = std::sin(double(i));
+    const auto compare = [&](const char* what, const auto& call) {
+      std::vector<double> x1(s.x.size()), x2(s.x.size()), p1(p.size()), p2(p.size());
+      call(*a[0], x1.data(), p1.data(), work_a.get());
+      call(*b[0], x2.data(), p2.data(), work_b.get());
+      double most = 0;
+      for (const auto* list : {&x2, &p2})
+        for (const double value : *list) most = std::max(most, std::abs(value));
+      EXPECT_GT(most, 0) << what;
+      for (std::size_t i = 0; i < x1.size(); ++i)
+        EXPECT_NEAR(x1[i], x2[i], 1e-12 * most) << what << " x " << i;
+      for (std::size_t i = 0; i < p1.size(); ++i)
+        EXPECT_NEAR(p1[i], p2[i], 1e-12 * most) << what << " p " << i;
+    };
+    const double *x = s.x.data(), *q = p.data(), *along = f_bar.data();
+    using Scratch = TermScratch;
+    compare("energy",
+            [&](const Term<double>& t, double* to, double*, Scratch* w) { *to = t.energy(x, q, w); });
+    compare("force", [&](const Term<double>& t, double* to, double*, Scratch* w) { t.force(x, q, to, w); });
+    compare("energies",
+            [&](const Term<double>& t, double* to, double*, Scratch* w) { t.energies(x, q, to, w); });
+    compare("energy_vjp", [&](const Term<double>& t, double* x_bar, double* p_bar, Scratch* w) {
+      t.energy_vjp(x, q, 1.5, x_bar, p_bar, w);
+    });
+    compare("energies_vjp", [&](const Term<double>& t, double* x_bar, double* p_bar, Scratch* w) {
+      t.energies_vjp(x, q, along, x_bar, p_bar, w);
+    });
+    compare("force_vjp", [&](const Term<double>& t, double* x_bar, double* p_bar, Scratch* w) {
+      t.force_vjp(x, q, along, x_bar, p_bar, w);
+    });
+    compare("virial_vjp", [&](const Term<double>& t, double* x_bar, double* p_bar, Scratch* w) {
+      t.virial_vjp(x, q, 1.5, x_bar, p_bar, w);
+    });
+  }
+}
+
+TEST(ManyBody, LargeWorldsDoNotSeeThreadsOrListsToTheBit) {
+  for (const char* kind : {"stillinger_weber", "neural"}) {
+    SCOPED_TRACE(kind);
+    const auto run = [&](int threads, double skin) {
+      set_thread_count(threads);
+      test::Sample s = surrounded(kind);
+      s.model.potentials[0].options["skin"] = skin;
+      const auto system = make_system<double>(s.model);
+      Rollout<double> rollout(system, {.steps = 5});
+      const auto g = rollout.value_and_gradient(test::start(s, rollout, 3, 0),
+                                                *loss::final<double>(system->signature(), "x", {}));
+      set_thread_count(0);
+      return g;
+    };
+    const auto first = run(1, 0.0);
+    for (const auto& [threads, skin] : {std::pair{2, 0.0}, {3, 0.3}, {7, 0.1}}) {
+      const auto other = run(threads, skin);
+      EXPECT_EQ(other.value, first.value);
+      EXPECT_TRUE(costate::test::same_bits(other.x0, first.x0)) << threads;
+      EXPECT_TRUE(costate::test::same_bits(other.parameters, first.parameters)) << threads;
+    }
+  }
 }
 
 TEST(ManyBody, LargeWorldsHaveTheirTranspose) {

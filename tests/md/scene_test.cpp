@@ -1,8 +1,12 @@
 // Molecules in scene files.
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <numbers>
 
 #include "costate/io/scene/load_study.h"
+#include "costate/md/io/structure.h"
 #include "costate/study/check.h"
 #include "tests/expect_error.h"
 
@@ -101,6 +105,89 @@ TEST(MoleculesInFiles, MayHaveAPiston) {
   const auto study = io::parse_study(text, "chain.toml", {.for_check = true});
   EXPECT_NE(study->headline().find("PBADOQDABP"), std::string::npos) << study->headline();
   for (const auto& result : study::check_gradient(*study)) EXPECT_TRUE(result.passed()) << result.name;
+}
+
+// The chain with another loss than that of its file.
+std::string with_loss(const std::string& loss) {
+  const std::size_t from = kChain.find("[[loss]]"), to = kChain.find("[optimize]");
+  return kChain.substr(0, from) + "[[loss]]\n" + loss + "\n" + kChain.substr(to);
+}
+
+// Energies, temperature, pressure and motion have names in formulas, with gradients.
+TEST(MoleculesInFiles, NameWhatIsMeasured) {
+  const std::string names =
+      "quantities = {U = \"potential_energy\", K = \"kinetic_energy\", T = \"temperature\", "
+      "P = \"pressure\", D = \"displacement\", C = \"velocity_correlation\", b = \"atom/b\"}\n";
+  const auto at_start = io::parse_study(
+      with_loss("formula = \"U + 10*K + 100*T + 1000*D + 1e4*C\"\nat = 0.0\n" + names), "chain.toml", {});
+  const double r = std::hypot(1.1, 0.2), s6 = std::pow(r, -6);
+  const double u = 15 * (r - 1) * (r - 1) + 4 * (s6 * s6 - s6), twice_kinetic = 0.01;
+  EXPECT_NEAR(at_start->value(at_start->start()),
+              u + 5 * twice_kinetic + 100 * twice_kinetic / 6 + 1e4 * twice_kinetic / 2, 1e-10);
+  const std::string formula = "formula = \"(P - 0.3)^2 + T*U + K^2 + D - C*b[0]\"\n";
+  for (const char* when : {"at = \"end\"\n", "from = 0.0\nto = 0.2\nevery = 0.05\n"}) {
+    const auto study = io::parse_study(with_loss(formula + when + names), "chain.toml", {.for_check = true});
+    for (const auto& result : study::check_gradient(*study)) EXPECT_TRUE(result.passed()) << result.name;
+  }
+  const auto breathing = [&](std::string text) {
+    const std::string from = "integrator = \"verlet\"";
+    return text.replace(text.find(from), from.size(), "integrator = \"barostat\"\npiston_mass = 20.0");
+  };
+  expect_error([&] { return io::parse_study(breathing(with_loss(formula + names)), "chain.toml", {}); },
+               "displacements need a fixed box", "BAOAB");
+  expect_error(
+      [] {
+        return io::parse_study(with_loss("formula = \"T\"\nquantities = {T = \"temperatur\"}"), "chain.toml",
+                               {});
+      },
+      "there is no quantity 'temperatur'", "did you mean 'temperature'?");
+}
+
+TEST(MoleculesInFiles, CompareTheirDistributionWithData) {
+  const std::string loss =
+      "kind = \"pair_distribution\"\nradii = [1.0, 1.2]\nwidth = 0.2\nwaves = [[1, 0, 0]]\n";
+  const auto study = io::parse_study(with_loss(loss + "target = [0.5, 0.4, 1.0]\nweight = 0.01\n"),
+                                     "chain.toml", {.for_check = true});
+  for (const auto& result : study::check_gradient(*study)) EXPECT_TRUE(result.passed()) << result.name;
+  // One pair, seen from both of its atoms.
+  const auto plain =
+      io::parse_study(with_loss(loss + "weights = [1.0, 0.0, 10.0]\nat = 0.0\n"), "chain.toml", {});
+  const double r = std::hypot(1.1, 0.2), off = (r - 1.0) / 0.2, pi = std::numbers::pi;
+  const double g = 216 / (4 * pi) * std::exp(-0.5 * off * off) / (0.2 * std::sqrt(2 * pi));
+  EXPECT_NEAR(plain->value(plain->start()), g + 10 * (1 + std::cos(2 * pi * 1.1 / 6)), 1e-10 * g);
+  expect_error([&] { return io::parse_study(with_loss("kind = \"pair_distribution\""), "chain.toml", {}); },
+               "neither radii nor waves", "radii = [");
+  expect_error([&] { return io::parse_study(with_loss(loss + "target = [0.5]"), "chain.toml", {}); },
+               "1 targets for 3 radii and waves");
+  expect_error([&] { return io::parse_study(with_loss(loss + "from_atoms = [\"c\"]"), "chain.toml", {}); },
+               "there is no atom 'c'");
+  std::string half = loss;
+  half.replace(half.find("[1, 0, 0]"), 9, "[1, 0.5, 0]");
+  expect_error([&] { return io::parse_study(with_loss(half), "chain.toml", {}); }, "whole numbers");
+}
+
+// Frames of a run as files of other programs: atoms as they are in the state, and the box of the moment.
+TEST(MoleculesInFiles, WriteTheirTrajectory) {
+  std::string text = kChain;
+  const std::string from = "integrator = \"verlet\"";
+  text.replace(text.find(from), from.size(), "integrator = \"barostat\"\npressure = 0.1\npiston_mass = 20.0");
+  const auto study = io::parse_study(text, "chain.toml", {});
+  const study::Run run = study->run(study->start(), {.trajectory = ".xyz"});
+  ASSERT_GT(run.recording.frames, 3);
+  EXPECT_EQ(std::count(run.trajectory.begin(), run.trajectory.end(), '\n'), 4 * run.recording.frames);
+  const std::size_t last = run.trajectory.rfind("2\nLattice");
+  const Structure begin = parse_xyz(run.trajectory, "run"),
+                  end = parse_xyz(run.trajectory.substr(last), "run");
+  EXPECT_EQ(begin.elements, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(begin.x, (std::vector<double>{1, 1, 1, 2.1, 1, 1.2}));
+  EXPECT_EQ(begin.v[0], 0.1);
+  EXPECT_EQ(begin.box[0], 6);
+  EXPECT_LT(end.box[0], 5.9);
+  const study::Run again = study->run(study->start(), {.trajectory = ".dcd"});
+  EXPECT_EQ(again.trajectory.substr(4, 4), "CORD");
+  EXPECT_TRUE(study->run(study->start()).trajectory.empty());
+  expect_error([&] { return study->run(study->start(), {.trajectory = ".pdb"}); }, "no format '.pdb'",
+               ".dcd");
 }
 
 TEST(MoleculesInFiles, AreReadFromXyz) {

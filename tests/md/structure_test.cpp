@@ -154,6 +154,13 @@ TEST(Structure, WritesDcdRecords) {
   EXPECT_EQ(x[1], 3);
   std::memcpy(x, records[10].data(), 8);
   EXPECT_EQ(x[1], 11);
+  // A box that breathes: edges of every frame.
+  const std::string breathes = to_dcd({{0, 1, 2}, {3, 4, 5}}, {5, 6, 7, 8, 9, 10}, 0.01);
+  double edge[2];
+  for (const std::size_t frame : {0u, 1u}) {  // records of 84, 84, 4 bytes; then 48, 4, 4, 4 of every frame
+    std::memcpy(&edge[frame], breathes.data() + 92 + 92 + 12 + frame * (56 + 36) + 4, 8);
+    EXPECT_EQ(edge[frame], frame == 0 ? 5 : 8);
+  }
   expect_error([] { return to_dcd({{0, 1, 2}, {0, 1}}, {}, 0.01); }, "all the same atoms");
   expect_error([] { return to_dcd({{0, 1, 2}}, {1, 2}, 0.01); }, "three edges");
 }

@@ -62,6 +62,30 @@ def test_estimators_agree_where_they_apply():
         costate.estimate.gradient(system, smooth, 20, method="girsanov", parameters=["kT"])
 
 
+def test_an_estimate_says_what_it_took():
+    system, loss = well(), costate.loss.final("x", [0.0])
+    ask = lambda **more: costate.estimate.gradient(system, loss, 64, method="pathwise", samples=256,
+                                                   parameters="double_well/a", **more)
+    stored, sparse = ask(), ask(checkpoints=costate.binomial(4))
+    assert sparse["gradient"] == stored["gradient"] and sparse["memory_bytes"] < stored["memory_bytes"]
+    assert np.isfinite(stored["growth_rate"])
+    assert ask(checkpoints=costate.store_all().truncated(8))["gradient"] != stored["gradient"]
+    with pytest.raises(costate.Error, match="no schedule"):
+        ask(checkpoints=8)
+
+
+def test_a_pair_formula_of_a_large_world_has_lists():
+    n = 6
+    x = 1.1 * np.stack(np.meshgrid(*[np.arange(n)] * 3, indexing="ij"), -1).reshape(-1, 3)
+    x += 0.05 * np.random.default_rng(1).normal(size=x.shape)
+    formula = {"kind": "pair_formula", "formula": lambda r, eps: 4*eps*(r**-12 - r**-6), "eps": 0.9, "cutoff": 2.5}
+    box = [6.6] * 3
+    answers = [costate.md.energy_and_forces(x, [p], box=box)
+               for p in (formula, {"kind": "lennard_jones", "epsilon": 0.9, "cutoff": 2.5})]
+    assert answers[0][0] == pytest.approx(answers[1][0], rel=1e-12)
+    assert np.allclose(answers[0][1], answers[1][1], rtol=1e-10, atol=1e-10)
+
+
 def test_smoothed_estimators_need_no_noise():
     system = costate.md.system([[1.0]], 1.0, [{"kind": "harmonic", "k": 1.5}], integrator="verlet", dt=0.2)
     jump = costate.loss.expression("0.5 + 0.5*sign(x - 0.9685)")  # x = 1 - 0.02 k: it jumps at k = 1.575

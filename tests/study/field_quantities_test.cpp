@@ -44,6 +44,27 @@ TEST(FieldQuantities, MeansAndRowsAreWhatFormulasSee) {
   for (std::size_t i = 0; i < 8; ++i) EXPECT_DOUBLE_EQ(bar[i], expected[i]) << i;
 }
 
+// A number that is not linear: q = dt x_1 x_5, in a formula beside a mean.
+TEST(FieldQuantities, MeasuredNumbersHandOnTheirDerivatives) {
+  const Signature system = two_masses();
+  const auto product = any_objective([system](auto real, const std::vector<std::int64_t>&) {
+    return loss::expression<decltype(real)>(system, "dt*x[1]*v[1]", loss::at_end());
+  });
+  FieldQuantities q(system, {{.name = "masses", .dimension = 2, .rows = {0, 1}}}, {{"power", product}});
+  EXPECT_EQ(q.numbers("masses/mean", "c").size, 2);
+  EXPECT_EQ(q.numbers("power", "w").size, 1);
+  const auto loss = q.objective(loss::expression<double>(q.signature(), "c[0] + w^2", loss::at_end()));
+  const double w = 0.1 * 2 * 0.2, dt = 0.1;
+  EXPECT_DOUBLE_EQ(value(*loss), 2 + w * w);
+  std::vector<double> bar(8, 0.0);
+  double dt_bar = 0;
+  loss->vjp({.k = 5, .steps = 5, .in = {kState.data(), nullptr, &dt}}, {bar.data(), nullptr, &dt_bar});
+  const std::vector<double> expected = {0.5, 2 * w * 0.02, 0.5, 0, 0, 2 * w * 0.2, 0, 0};
+  for (std::size_t i = 0; i < 8; ++i) EXPECT_DOUBLE_EQ(bar[i], expected[i]) << i;
+  EXPECT_DOUBLE_EQ(dt_bar, 2 * w * 0.4);
+  EXPECT_THROW(q.points("power"), Error);
+}
+
 TEST(FieldQuantities, PointsLieWhereTheStateHasThem) {
   FieldQuantities q = masses();
   const Quantity all = q.points("masses");

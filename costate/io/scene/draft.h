@@ -29,8 +29,16 @@ struct Drivable {
   double lower = -std::numeric_limits<double>::infinity(), upper = std::numeric_limits<double>::infinity();
 };
 
+// A kind of loss that one physics alone has; it looks at the state itself.
+struct OwnLoss {
+  std::string kind;
+  std::vector<std::string> keys;  // besides those that every loss has
+  std::function<study::AnyObjective(const SceneFile&, const TomlValue&, double weight)> read;
+};
+
 struct Draft {
   study::Setup setup;
+  std::vector<OwnLoss> losses = {};
   std::vector<VariableGroup>
       groups;  // that only the section knows; parameters, controls and motions are added
   std::vector<Drivable> drivable;

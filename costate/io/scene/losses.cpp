@@ -353,6 +353,12 @@ void read_effort(const SceneFile& file, const TomlValue& v, Draft& draft, Term& 
                                 study::squared_controls(field, wanted), weight_of(file, v));
 }
 
+void read_own(const SceneFile& file, const TomlValue& v, const OwnLoss& own, Term& term) {
+  require_keys(file, v, own.kind, own.keys);
+  term.observed = false;
+  term.objective = own.read(file, v, weight_of(file, v));
+}
+
 // jerk and overshoot: `of` is "jug.position", "jug.angle", "controls.push" or "jug", which is both.
 study::PathPrice read_price(const SceneFile& file, const TomlValue& v, const std::string& kind,
                             const Draft& draft) {
@@ -389,10 +395,11 @@ study::PathPrice read_price(const SceneFile& file, const TomlValue& v, const std
 
 }  // namespace
 
-std::string kind_of(const SceneFile& file, const TomlValue& v) {
+std::string kind_of(const SceneFile& file, const TomlValue& v, const std::vector<OwnLoss>& own) {
   if (!v.find("kind") && v.find("formula")) return "formula";
   std::vector<std::string> names = {"formula", "effort", "jerk", "overshoot"};
   for (const auto& [name, read] : kKinds) names.emplace_back(name);
+  for (const OwnLoss& one : own) names.push_back(one.kind);
   return file.choice(file.required(v, "kind", "this loss", "add formula = \"...\", or kind = \"position\""),
                      "kind of loss", names);
 }
@@ -415,7 +422,9 @@ void read_losses(const SceneFile& file, Draft& draft) {
                             .up = draft.up,
                             .marks = &setup.marks};
   for (const TomlValue& v : file.tables("loss", 256)) {
-    const std::string kind = kind_of(file, v);
+    const std::string kind = kind_of(file, v, draft.losses);
+    const auto own = std::find_if(draft.losses.begin(), draft.losses.end(),
+                                  [&](const OwnLoss& one) { return one.kind == kind; });
     if (kind == "jerk" || kind == "overshoot") {
       setup.prices.push_back(read_price(file, v, kind, draft));
       setup.facts.emplace_back("loss", setup.prices.back().name);
@@ -427,6 +436,8 @@ void read_losses(const SceneFile& file, Draft& draft) {
       read_formula(file, v, draft, term);
     else if (kind == "effort")
       read_effort(file, v, draft, term);
+    else if (own != draft.losses.end())
+      read_own(file, v, *own, term);
     else
       term = read_term(file, v, kind, term.steps, context);
     setup.facts.emplace_back("loss", term.name);

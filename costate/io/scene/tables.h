@@ -45,7 +45,7 @@ struct LossContext {
 study::Term read_term(const SceneFile& file, const TomlValue& v, const std::string& kind,
                       std::vector<std::int64_t> steps, const LossContext& context);
 // The kind of a loss: "formula" where it has one and says no more.
-std::string kind_of(const SceneFile& file, const TomlValue& v);
+std::string kind_of(const SceneFile& file, const TomlValue& v, const std::vector<OwnLoss>& own = {});
 double weight_of(const SceneFile& file, const TomlValue& v);
 
 // [optimize] and [fit] without its data (optimize.cpp), with the variables found among the groups.

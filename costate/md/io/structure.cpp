@@ -243,7 +243,8 @@ std::string to_dcd(const std::vector<std::vector<double>>& frames, const std::ve
   for (const auto& frame : frames)
     if (frame.size() != frames[0].size() || frame.size() % 3 != 0)
       throw Error("the frames of a DCD file have three numbers per atom, and all the same atoms");
-  if (!box.empty() && box.size() != 3) throw Error("a box has three edges");
+  if (!box.empty() && box.size() != 3 && box.size() != 3 * frames.size())
+    throw Error("a box has three edges, one for all frames or one for each");
   std::string out;
   const auto raw = [](std::string& to, const auto& value) {
     to.append(reinterpret_cast<const char*>(&value), sizeof value);
@@ -273,10 +274,12 @@ std::string to_dcd(const std::vector<std::vector<double>>& frames, const std::ve
   std::string atoms;
   raw(atoms, std::int32_t(n));
   record(atoms);
-  for (const auto& frame : frames) {
+  for (std::size_t f = 0; f < frames.size(); ++f) {
+    const std::vector<double>& frame = frames[f];
     if (!box.empty()) {
+      const double* edge = &box[box.size() == 3 ? 0 : 3 * f];
       std::string cell;
-      for (const double value : {box[0], 90.0, box[1], 90.0, 90.0, box[2]}) raw(cell, value);
+      for (const double value : {edge[0], 90.0, edge[1], 90.0, 90.0, edge[2]}) raw(cell, value);
       record(cell);
     }
     for (std::size_t k = 0; k < 3; ++k) {

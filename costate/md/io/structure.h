@@ -32,7 +32,7 @@ double element_mass(const std::string& element);
 
 // One frame; frames follow each other in a file.
 std::string to_xyz(const Structure& frame);
-// All frames of one motion, each three numbers per atom.
+// All frames of one motion, each three numbers per atom. `box`: three edges, or three of every frame.
 std::string to_dcd(const std::vector<std::vector<double>>& frames, const std::vector<double>& box, double dt);
 
 }  // namespace costate::md

@@ -11,7 +11,7 @@
 // most eight names. A name of energy_formula may stand for several numbers.
 //
 // `cutoff` (0: none) drops pairs that are farther apart; with `switch_from` the energy fades out between
-// there and the cutoff (radial.h).
+// there and the cutoff (radial.h). All pairs within a cutoff of a large world go by neighbour lists.
 // Tests: tests/md/formula_test.cpp.
 #include <algorithm>
 
@@ -21,6 +21,7 @@
 #include "costate/core/aligned_buffer.h"
 #include "costate/core/error.h"
 #include "costate/md/potential/kinds.h"
+#include "costate/md/potential/list_term.h"
 #include "costate/md/potential/radial.h"
 #include "costate/md/potential/whole_term.h"
 
@@ -202,6 +203,10 @@ struct PairFormula {
     d_bar[0] = along * d[0];
     return u;
   }
+  template <class Number>
+  double reach(const Number&) const {
+    return cut.cutoff;
+  }
   LocalFormula formula;
   Cutoff cut;
 };
@@ -279,6 +284,13 @@ struct MakeFormulaTerm {
   template <class S>
   static std::unique_ptr<Term<S>> make(const Sites& sites) {
     Sites wide = sites;
+    if constexpr (Law::kAtoms == 2 && lanes_of<S> == 1) {
+      if (sites.every_pair) {
+        // Of numbers that there are not the slopes are zero: they may share any place.
+        wide.numbers.resize(kMostParameters);
+        return std::make_unique<ListTerm<Law, S>>(wide);
+      }
+    }
     const std::size_t named = sites.names.size(), instances = sites.tuples.size() / std::size_t(Law::kAtoms);
     wide.slots.assign(instances * std::size_t(kMostParameters), -1);
     for (std::size_t i = 0; i < instances; ++i)
@@ -312,7 +324,10 @@ PotentialKind formula_kind(std::string name, std::string formula, std::vector<Op
 }  // namespace
 
 PotentialKind pair_formula_kind() {
-  return formula_kind<PairFormula>("pair_formula", "your formula of r", {{"cutoff", 0}, {"switch_from", 0}});
+  PotentialKind kind = formula_kind<PairFormula>("pair_formula", "your formula of r",
+                                                 {{"cutoff", 0}, {"switch_from", 0}, {"skin", 0.3}});
+  kind.lists = true;
+  return kind;
 }
 PotentialKind field_formula_kind() {
   return formula_kind<FieldFormula>("field_formula", "your formula of x, y, z", {});

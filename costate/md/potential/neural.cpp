@@ -24,7 +24,6 @@
 #include "costate/core/text.h"
 #include "costate/md/potential/kinds.h"
 #include "costate/md/potential/surroundings.h"
-#include "costate/md/potential/whole_term.h"
 
 namespace costate::md {
 namespace {
@@ -50,65 +49,89 @@ struct Neural {
 
   template <class T>
   struct OwnBond : Bond<T> {
-    T f, f_bar, h, h_bar, s, s_bar;  // s: species of the other atom
+    T f, f_bar, h, h_bar, s;  // s: species of the other atom; other_bar is its cotangent
   };
   template <class T>
-  struct Room {
-    explicit Room(const Neural& law) : about(law.sites) {
+  struct Scratch {
+    explicit Scratch(const Neural& law) {
       for (const int size : law.sizes) {
         h.emplace_back(std::size_t(size));
         h_bar.emplace_back(std::size_t(size));
       }
     }
-    Surroundings<T, OwnBond<T>> about;
     std::vector<std::vector<T>> h, h_bar;  // of every layer; the first is G
+    T species_bar;                         // of a number that all atoms share
   };
+  template <class T>
+  using Room = Surroundings<Neural, T>;
 
   template <class T>
   T operator()(const T* x, const T* p, T* x_bar, T* p_bar, Room<T>& room, Shares<T> shares = {}) const {
-    using costate::exp;
-    using V = value_t<T>;
-    const T c2 = T(V(1 / (cutoff * cutoff))), sharp = p[slot(angular_eta)];
-    T u(0);
-    room.about.update(x, p, T(V(cutoff)));
-    for (int i = 0; i < sites.atoms; ++i) {
-      auto& bonds = room.about.of(i, x, p, [&](OwnBond<T>& b) {
-        const T left = 1 - b.r * b.r * c2;
-        b.f = select(b.near, left * left * left, T(0));
-        b.h = exp(-sharp * b.r * b.r) * b.f;
-        b.s = p[species_slot(b.j)];
-        b.f_bar = b.h_bar = b.s_bar = T(0);
-      });
-      std::vector<T>&G = room.h[0], &G_bar = room.h_bar[0];
-      for (T& g : G) g = T(0);
-      G.back() = p[species_slot(i)];
-      add_radial(bonds, p, G.data());
-      add_angular(bonds, G.data() + radial);
-      const T energy = network(p, room);
-      u += energy;
-      shares.add(i, energy);
-      network_vjp(p, p_bar, shares.weight_of(i), room);
-      p_bar[species_slot(i)] += G_bar.back();
-      radial_vjp(bonds, p, G_bar.data(), p_bar);
-      angular_vjp(bonds, G_bar.data() + radial);
-      for (OwnBond<T>& b : bonds) {
-        // h = e^(-sharp r^2) f,  f = (1 - r^2 c2)^3
-        const T e = exp(-sharp * b.r * b.r), left = 1 - b.r * b.r * c2, h_share = b.h_bar * b.h;
-        p_bar[slot(angular_eta)] -= h_share * b.r * b.r;
-        b.f_bar += b.h_bar * e;
-        b.r_bar -= 2 * sharp * b.r * h_share + select(b.near, 6 * b.f_bar * left * left * b.r * c2, T(0));
-        p_bar[species_slot(b.j)] += b.s_bar;
-        room.about.scatter(i, b, x_bar, p_bar);
-      }
-    }
-    return u;
+    return room.sum(x, p, x_bar, p_bar, shares);
   }
 
- private:
-  int slot(Number n) const { return sites.numbers[std::size_t(n)].offset; }
-  int species_slot(int atom) const {
-    return slot(species) + (sites.numbers[std::size_t(species)].per_atom ? atom : 0);
+  template <class T>
+  T reach(const T*) const {
+    return T(value_t<T>(cutoff));
   }
+  template <class T>
+  void begin(const T*, Scratch<T>& layers) const {
+    layers.species_bar = T(0);
+  }
+  template <class T>
+  void enter(OwnBond<T>& b, const T* p, const Scratch<T>&) const {
+    using costate::exp;
+    const T left = 1 - b.r * b.r * over_square<T>();
+    b.f = select(b.near, left * left * left, T(0));
+    b.h = exp(-p[slot(angular_eta)] * b.r * b.r) * b.f;
+    b.s = p[species_slot(b.j)];
+    b.f_bar = b.h_bar = T(0);
+  }
+  template <class T>
+  T atom(int i, std::vector<OwnBond<T>>& bonds, const T* p, T* p_bar, Scratch<T>& layers,
+         const Shares<T>& shares) const {
+    using costate::exp;
+    const T c2 = over_square<T>(), sharp = p[slot(angular_eta)];
+    std::vector<T>&G = layers.h[0], &G_bar = layers.h_bar[0];
+    for (T& g : G) g = T(0);
+    G.back() = p[species_slot(i)];
+    add_radial(bonds, p, G.data());
+    add_angular(bonds, G.data() + radial);
+    const T energy = network(p, layers);
+    shares.add(i, energy);
+    network_vjp(p, p_bar, shares.weight_of(i), layers);
+    p_bar[species_slot(i)] += G_bar.back();
+    radial_vjp(bonds, p, G_bar.data(), p_bar);
+    angular_vjp(bonds, G_bar.data() + radial);
+    for (OwnBond<T>& b : bonds) {
+      // h = e^(-sharp r^2) f,  f = (1 - r^2 c2)^3
+      const T e = exp(-sharp * b.r * b.r), left = 1 - b.r * b.r * c2, h_share = b.h_bar * b.h;
+      p_bar[slot(angular_eta)] -= h_share * b.r * b.r;
+      b.f_bar += b.h_bar * e;
+      b.r_bar -= 2 * sharp * b.r * h_share + select(b.near, 6 * b.f_bar * left * left * b.r * c2, T(0));
+      if (!own_species()) layers.species_bar += b.other_bar;
+    }
+    return energy;
+  }
+  template <class T>
+  void end(const Scratch<T>& layers, T* p_bar) const {
+    if (!own_species()) p_bar[slot(species)] += layers.species_bar;
+  }
+  int other_slot(int atom) const { return own_species() ? slot(species) + atom : -1; }
+
+  Sites sites;
+  double cutoff;
+  int radial, angular;
+  std::vector<int> sizes;
+
+ private:
+  bool own_species() const { return sites.numbers[std::size_t(species)].per_atom; }
+  template <class T>
+  T over_square() const {
+    return T(value_t<T>(1 / (cutoff * cutoff)));
+  }
+  int slot(Number n) const { return sites.numbers[std::size_t(n)].offset; }
+  int species_slot(int atom) const { return slot(species) + (own_species() ? atom : 0); }
 
   template <class T>
   void add_radial(const std::vector<OwnBond<T>>& bonds, const T* p, T* G) const {
@@ -125,7 +148,7 @@ struct Neural {
     for (OwnBond<T>& b : bonds)
       for (int k = 0; k < radial; ++k) {
         const T t = b.r - p[slot(centre) + k], e = G_bar[k] * exp(-p[slot(eta)] * t * t);
-        b.s_bar += e * b.f;
+        b.other_bar += e * b.f;
         b.f_bar += e * b.s;
         const T exponent_bar = -(e * b.s * b.f), t_bar = 2 * p[slot(eta)] * t * exponent_bar;
         p_bar[slot(eta)] += t * t * exponent_bar;
@@ -178,8 +201,8 @@ struct Neural {
         weight_bar += bar * below * base;
         cosine_bar += V(y * z) * bar * below * weight;
       });
-      b.s_bar += weight_bar * c.s * b.h * c.h;
-      c.s_bar += weight_bar * b.s * b.h * c.h;
+      b.other_bar += weight_bar * c.s * b.h * c.h;
+      c.other_bar += weight_bar * b.s * b.h * c.h;
       b.h_bar += weight_bar * b.s * c.s * c.h;
       c.h_bar += weight_bar * b.s * c.s * b.h;
       const T by = cosine_bar / lengths;
@@ -190,9 +213,9 @@ struct Neural {
     });
   }
 
-  // E, with all layers kept in room.h.
+  // E, with all layers kept in layers.h.
   template <class T>
-  T network(const T* p, Room<T>& room) const {
+  T network(const T* p, Scratch<T>& layers) const {
     using costate::tanh;
     const T* W = p + slot(weights);
     for (std::size_t l = 1; l < sizes.size(); ++l) {
@@ -200,40 +223,35 @@ struct Neural {
       const T* bias = W + n * m;
       for (int o = 0; o < m; ++o) {
         T sum = bias[o];
-        for (int k = 0; k < n; ++k) sum += W[o * n + k] * room.h[l - 1][std::size_t(k)];
-        room.h[l][std::size_t(o)] = l + 1 < sizes.size() ? tanh(sum) : sum;
+        for (int k = 0; k < n; ++k) sum += W[o * n + k] * layers.h[l - 1][std::size_t(k)];
+        layers.h[l][std::size_t(o)] = l + 1 < sizes.size() ? tanh(sum) : sum;
       }
       W = bias + m;
     }
-    return room.h.back()[0];
+    return layers.h.back()[0];
   }
-  // Of E_bar: adds to the cotangent of the weights, and leaves that of G in room.h_bar[0].
+  // Of E_bar: adds to the cotangent of the weights, and leaves that of G in layers.h_bar[0].
   template <class T>
-  void network_vjp(const T* p, T* p_bar, const T& E_bar, Room<T>& room) const {
+  void network_vjp(const T* p, T* p_bar, const T& E_bar, Scratch<T>& layers) const {
     int end = slot(weights);
     for (std::size_t l = 1; l < sizes.size(); ++l) end += (sizes[l - 1] + 1) * sizes[l];
-    room.h_bar.back()[0] = E_bar;
+    layers.h_bar.back()[0] = E_bar;
     for (std::size_t l = sizes.size() - 1; l > 0; --l) {
       const int n = sizes[l - 1], m = sizes[l], W = end - (n + 1) * m;
-      for (T& bar : room.h_bar[l - 1]) bar = T(0);
+      for (T& bar : layers.h_bar[l - 1]) bar = T(0);
       for (int o = 0; o < m; ++o) {
-        const T& h = room.h[l][std::size_t(o)];
-        const T& bar = room.h_bar[l][std::size_t(o)];
+        const T& h = layers.h[l][std::size_t(o)];
+        const T& bar = layers.h_bar[l][std::size_t(o)];
         const T z_bar = l + 1 < sizes.size() ? T((1 - h * h) * bar) : bar;
         p_bar[W + n * m + o] += z_bar;
         for (int k = 0; k < n; ++k) {
-          p_bar[W + o * n + k] += z_bar * room.h[l - 1][std::size_t(k)];
-          room.h_bar[l - 1][std::size_t(k)] += z_bar * p[W + o * n + k];
+          p_bar[W + o * n + k] += z_bar * layers.h[l - 1][std::size_t(k)];
+          layers.h_bar[l - 1][std::size_t(k)] += z_bar * p[W + o * n + k];
         }
       }
       end = W;
     }
   }
-
-  Sites sites;
-  double cutoff;
-  int radial, angular;
-  std::vector<int> sizes;
 };
 
 // How many weights and centres there are is said by the options.

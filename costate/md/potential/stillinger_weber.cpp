@@ -15,7 +15,6 @@
 // Tests: tests/md/many_body_test.cpp (diamond, and the sum written out).
 #include "costate/md/potential/kinds.h"
 #include "costate/md/potential/surroundings.h"
-#include "costate/md/potential/whole_term.h"
 
 namespace costate::md {
 namespace {
@@ -31,49 +30,70 @@ struct StillingerWeber {
     T h, h_bar;  // h(gamma, r)
   };
   template <class T>
-  struct Room {
-    explicit Room(const StillingerWeber& law) : about(law.sites) {}
-    Surroundings<T, OwnBond<T>> about;
+  struct Scratch {
+    explicit Scratch(const StillingerWeber&) {}
+    T q[kNumbers], q_bar[kNumbers];
   };
+  template <class T>
+  using Room = Surroundings<StillingerWeber, T>;
 
   template <class T>
   T operator()(const T* x, const T* p, T* x_bar, T* p_bar, Room<T>& room, Shares<T> shares = {}) const {
-    using costate::exp;
-    T q[kNumbers], q_bar[kNumbers], u(0);
-    for (std::size_t k = 0; k < kNumbers; ++k) q[k] = p[sites.numbers[k].offset], q_bar[k] = T(0);
-    room.about.update(x, p, q[a] * q[sigma]);
-    for (int i = 0; i < sites.atoms; ++i) {
-      auto& bonds = room.about.of(i, x, p, [&](OwnBond<T>& b) {
-        const T gap = select(b.near, b.r - q[a] * q[sigma], T(-1));
-        b.h = select(b.near, exp(q[gamma] * q[sigma] / gap), T(0));
-        b.h_bar = T(0);
-      });
-      for (std::size_t b = 0; b < bonds.size(); ++b) {
-        if (bonds[b].j > i) u += shared_pair(i, bonds[b], q, q_bar, shares);
-        for (std::size_t c = b + 1; c < bonds.size(); ++c) {
-          const T energy = triple(bonds[b], bonds[c], q, q_bar, shares.weight_of(i));
-          u += energy;
-          shares.add(i, energy);
-        }
-      }
-      for (OwnBond<T>& bond : bonds) {
-        distances(bond, q, q_bar);
-        room.about.scatter(i, bond, x_bar, p_bar);
-      }
-    }
-    for (std::size_t k = 0; k < kNumbers; ++k) p_bar[sites.numbers[k].offset] += q_bar[k];
-    return u;
+    return room.sum(x, p, x_bar, p_bar, shares);
   }
 
- private:
   template <class T>
-  static T shared_pair(int i, OwnBond<T>& b, const T* q, T* q_bar, const Shares<T>& shares) {
-    const T half = T(value_t<T>(0.5));
-    const T energy = pair(b, q, q_bar, T(half * (shares.weight_of(i) + shares.weight_of(b.j))));
-    shares.add(i, half * energy);
-    shares.add(b.j, half * energy);
-    return energy;
+  T reach(const T* p) const {
+    return p[sites.numbers[a].offset] * p[sites.numbers[sigma].offset];
   }
+  template <class T>
+  void begin(const T* p, Scratch<T>& numbers) const {
+    for (std::size_t k = 0; k < kNumbers; ++k)
+      numbers.q[k] = p[sites.numbers[k].offset], numbers.q_bar[k] = T(0);
+  }
+  template <class T>
+  void enter(OwnBond<T>& b, const T*, const Scratch<T>& numbers) const {
+    using costate::exp;
+    const T* q = numbers.q;
+    const T gap = select(b.near, b.r - q[a] * q[sigma], T(-1));
+    b.h = select(b.near, exp(q[gamma] * q[sigma] / gap), T(0));
+    b.h_bar = T(0);
+  }
+  // A pair belongs to the atom with the smaller number, and half of its energy to the other one.
+  template <class T>
+  T atom(int i, std::vector<OwnBond<T>>& bonds, const T*, T*, Scratch<T>& numbers,
+         const Shares<T>& shares) const {
+    const T *q = numbers.q, half = T(value_t<T>(0.5));
+    T* q_bar = numbers.q_bar;
+    T u(0), own(0);
+    for (std::size_t b = 0; b < bonds.size(); ++b) {
+      OwnBond<T>& bond = bonds[b];
+      if (bond.j > i) {
+        const T weight = half * (shares.weight_of(i) + shares.weight_of(bond.j));
+        const T energy = pair(bond, q, q_bar, weight);
+        bond.other_energy = half * energy;
+        own += bond.other_energy;
+        u += energy;
+      }
+      for (std::size_t c = b + 1; c < bonds.size(); ++c) {
+        const T energy = triple(bond, bonds[c], q, q_bar, shares.weight_of(i));
+        u += energy;
+        own += energy;
+      }
+    }
+    shares.add(i, own);
+    for (OwnBond<T>& bond : bonds) distances(bond, q, q_bar);
+    return u;
+  }
+  template <class T>
+  void end(const Scratch<T>& numbers, T* p_bar) const {
+    for (std::size_t k = 0; k < kNumbers; ++k) p_bar[sites.numbers[k].offset] += numbers.q_bar[k];
+  }
+  static int other_slot(int) { return -1; }
+
+  Sites sites;
+
+ private:
   // Both return the energy, and add weight times its slopes.
   template <class T>
   static T pair(OwnBond<T>& b, const T* q, T* q_bar, const T& weight) {
@@ -121,8 +141,6 @@ struct StillingerWeber {
     q_bar[a] -= gap_bar * q[sigma];
     b.r_bar += gap_bar;
   }
-
-  Sites sites;
 };
 
 }  // namespace

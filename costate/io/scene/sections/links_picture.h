@@ -21,7 +21,7 @@ struct LinksDrawing {
 };
 
 // Positions are the first numbers of the state, point by point.
-class LinksPicture final : public study::Picture {
+class LinksPicture : public study::Picture {
  public:
   explicit LinksPicture(LinksDrawing drawing) : drawing_(std::move(drawing)) {}
   void begin(const study::Inputs&) override;
@@ -29,13 +29,18 @@ class LinksPicture final : public study::Picture {
   void mark(const std::array<double, 3>&) override {}
   Recording finish() override;
 
+ protected:
+  void set_box(const std::vector<double>& edges) {  // of the frames that follow
+    if (!drawing_.box.empty()) drawing_.box = edges;
+  }
+  LinksDrawing drawing_;
+
  private:
   using Place = std::array<float, 3>;
   Place place(const std::vector<double>& state, int i) const;
   void ribbon(const Place& a, const Place& b, double width, Mesh& mesh) const;
   void box_edges();
 
-  LinksDrawing drawing_;
   Recording recording_;
   Mesh links_, box_;
 };

@@ -6,7 +6,8 @@
 #include "costate/core/philox.h"
 #include "costate/core/text.h"
 #include "costate/io/scene/section.h"
-#include "costate/io/scene/sections/links_picture.h"
+#include "costate/io/scene/sections/molecules_measured.h"
+#include "costate/io/scene/sections/molecules_picture.h"
 #include "costate/md/io/structure.h"
 #include "costate/md/model.h"
 #include "costate/md/potential/term.h"
@@ -15,7 +16,6 @@
 namespace costate::io {
 namespace {
 
-using Kind = TomlValue::Kind;
 constexpr std::size_t kMost = 100'000;
 
 // The tables of the section, one after the other.
@@ -23,7 +23,7 @@ struct MoleculesReader {
   const SceneFile& file;
   const TomlValue& t;  // [molecules]
   md::Model model = {};
-  std::vector<std::string> names = {};
+  std::vector<std::string> names = {}, elements = {};
   std::vector<double> x = {}, v = {};
   std::vector<std::pair<int, int>> bonds = {};
 
@@ -66,6 +66,7 @@ struct MoleculesReader {
     if (model.box.empty()) model.box = s.box;
     for (std::size_t i = 0; i < s.atoms(); ++i) {
       names.push_back(s.elements[i] + std::to_string(i));
+      elements.push_back(s.elements[i]);
       const TomlValue* mass = t.find("mass");
       model.masses.push_back(
           !s.masses.empty() ? s.masses[i]
@@ -80,6 +81,7 @@ struct MoleculesReader {
       names.push_back(file.name_of(a, "atom", "a"));
       if (std::count(names.begin(), names.end(), names.back()) > 1)
         file.fail(a.find("name")->place, "there are two atoms '" + names.back() + "'");
+      elements.push_back(names.back());
       model.masses.push_back(file.positive_or(a, "mass", file.positive_or(t, "mass", 1)));
       append(file.required(a, "position", "this atom", "add position = [0.0]"), "position", x);
       if (const TomlValue* velocity = a.find("velocity"))
@@ -110,30 +112,7 @@ struct MoleculesReader {
     for (std::size_t i = 0; names.size() > 1 && i < v.size(); ++i) v[i] -= drift[i % n] / mass;
   }
 
-  int atom(const TomlValue& value) const {
-    if (value.is(Kind::number)) {
-      const double i = file.number(value, "an atom");
-      if (i < 0 || i >= double(names.size()) || i != std::floor(i))
-        file.fail(value.place, "there is no atom " + number(i), "atoms are counted from 0");
-      return int(i);
-    }
-    const auto at = std::find(names.begin(), names.end(), file.string(value, "an atom"));
-    if (at == names.end())
-      file.fail(value.place, "there is no atom '" + value.text + "'", suggestion(value.text, names));
-    return int(at - names.begin());
-  }
-  // ["a", "b"] or [["a", "b"], ["b", "c"]].
-  std::vector<int> atoms_in(const TomlValue& value) const {
-    if (!value.is(Kind::array)) file.fail(value.place, "atoms are a list: [\"a\", \"b\"]");
-    std::vector<int> list;
-    for (const TomlValue& item : value.items) {
-      if (item.is(Kind::array))
-        for (const TomlValue& inner : item.items) list.push_back(atom(inner));
-      else
-        list.push_back(atom(item));
-    }
-    return list;
-  }
+  std::vector<int> atoms_in(const TomlValue& value) const { return atoms_of(file, names, value); }
 
   // One whole number per atom.
   std::vector<int> species_in(const TomlValue& potential) const {
@@ -276,12 +255,16 @@ Draft read_molecules(const SceneFile& file) {
       atoms + " atoms, " + md::integrator_word(m.integrator) + ", " + steps + " steps of " + number(setup.dt);
   setup.facts = {{"atoms", atoms}, {"integrator", m.integrator}, {"steps", steps}};
   setup.identity = setup.headline;
-  setup.quantities = std::make_shared<study::FieldQuantities>(setup.signature, reader.groups(velocities));
+  setup.quantities = std::make_shared<study::FieldQuantities>(setup.signature, reader.groups(velocities),
+                                                              measured_of(m, setup.inputs.x0));
+  draft.losses.push_back(pair_distribution_loss(m, reader.names));
   LinksDrawing drawing{.dimensions = m.dimensions, .points = m.atoms(), .links = reader.bonds};
   drawing.size = file.positive_or(t, "size", 0.2);
   drawing.name = "atoms";
   drawing.box = m.box;
-  setup.picture = std::make_shared<LinksPicture>(std::move(drawing));
+  const Field* strain = setup.signature.find_if(Role::state, "strain");
+  setup.picture = std::make_shared<MoleculesPicture>(std::move(drawing), reader.elements, velocities,
+                                                     strain ? int(strain->offset) : -1);
   setup.stencil = {.step = 1e-5, .gate = 1e-6};
   draft.dimension = m.dimensions;
   return draft;
