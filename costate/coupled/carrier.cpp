@@ -48,7 +48,7 @@ class ModelCarrier final : public soft::Carrier {
   }
   void carry(const double* v, LinkVector<double>* links, Workspace& work) const override;
   void nudge(int dof, Link<Tangent>* links, Workspace& work) const override;
-  void way_back(double* e, Workspace& work) const override;
+  void way(const double* from, const double* to, double* e) const override;
   void response(double* A, Workspace& work) const override;
   void vjp(const OutBar& out, double* forces_bar, InBar* in, Workspace& work) const override;
 
@@ -192,12 +192,11 @@ void ModelCarrier::each_joint(const Straight& straight, const Turn& turn) const 
   }
 }
 
-void ModelCarrier::way_back(double* e, Workspace& work) const {
-  const Pass<double>& w = pass<double>(work);
-  each_joint([&](int dof, int q) { e[dof] = w.x[std::size_t(q)] - w.y[std::size_t(q)]; },
+void ModelCarrier::way(const double* from, const double* to, double* e) const {
+  each_joint([&](int dof, int q) { e[dof] = to[q] - from[q]; },
              [&](int dof, int q) {
-               const Quat<double> from = rigid::quat_at(w.y.data() + q), to = rigid::quat_at(w.x.data() + q);
-               const Vec3<double> phi = log_map(conjugate(from) * normalized(to));
+               const Vec3<double> phi = log_map(conjugate(normalized(rigid::quat_at(from + q))) *
+                                                normalized(rigid::quat_at(to + q)));
                for (int i = 0; i < 3; ++i) e[dof + i] = phi[i];
              });
 }

@@ -16,7 +16,6 @@ struct CarriedScratch {
         way(forces),
         balance(forces),
         A(forces.size() * forces.size()),
-        A_free(A),
         K(A),
         lu(c.dofs()),
         links(c.riders.links()),
@@ -24,6 +23,7 @@ struct CarriedScratch {
         wrenches(links.size()),
         moving(links.size()),
         state(std::size_t(c.model.carrier->signature().states())),
+        state_now(state),
         g(std::size_t(3 * c.n)),
         t(g.size()),
         given(g.size()),
@@ -44,12 +44,13 @@ struct CarriedScratch {
   std::unique_ptr<Workspace> work;
   std::vector<double> forces, now;           // of the dofs: of s.z, and of the latest look
   std::vector<double> change, way, balance;  // of forces and of dofs in a step of Newton's; what is to vanish
-  std::vector<double> A, A_free, K;          // dofs x dofs: response, that without forces, stiffness
+  std::vector<double> A, K;                  // dofs x dofs: response, stiffness
   solve::DenseLu<double> lu;                 // of 1 + K A
   std::vector<Link<double>> links, links_bar;
   std::vector<LinkVector<double>> wrenches, moving;
-  std::vector<double> state;                           // of the carrier after the step
+  std::vector<double> state, state_now;                           // of the carrier after the step
   std::vector<double> g, t, given, r, pull, rest_bar;  // of vertices; r: residual at s.z, pull: -r
+  const double* start = nullptr;  // state of the carrier before the step
   bool linearised = false;                             // A, K and lu are those of the solution
   std::vector<double> forces_bar, out;
   std::vector<Tangent> forces_dot, out_dot;

@@ -10,10 +10,10 @@
 //
 //   (1 + K A) df = -b + G' H_rf H_ff^-1 r_f,    K = G' (H_rr G - H_rf W) + C,    d_f = -H_ff^-1 r_f - W e
 //
-// C is what J' w changes by because J turns. A step along it lowers r's energy + f'A f/2, whose gradient with
-// respect to q+ is b where A is constant and symmetric, as it is but for impacts and turning bodies: there
-// |(r, b)| decides in the end. Links turn, so riders do not go straight: the way of every trial step is
-// looked along for collisions.
+// C is what J' w changes by because J turns. A step along it lowers r's energy and what f takes along the way,
+// whose gradient with respect to q+ is b. That work is known by its ends alone, exact where A is constant; so
+// in the end |(r, b)| decides. Links turn, so riders do not go straight: the way of every trial step is looked
+// along for collisions.
 // [1] Nocedal, Wright: Numerical Optimization, 2nd ed., sections 3.4 and 16.2 (the elimination).
 // Tangent and transpose: carried_derivatives.cpp. Tests: tests/coupled/carrier_test.cpp.
 #include <algorithm>
@@ -26,6 +26,7 @@
 namespace costate::soft {
 
 void ImplicitStep::begin_carried(const In& in, const Numbers& m, StepScratch& s) const {
+  s.carried->start = in.x + c_.carrier_x();
   c_.model.carrier->begin(
       CarrierInputs<double>{
           {.k = in.k}, in.x + c_.carrier_x(), in.u + c_.carrier_u, in.p + c_.carrier_p, m.gravity, m.dt},
@@ -49,10 +50,10 @@ void ImplicitStep::start_carried(const Numbers& m, StepScratch& s) const {
   const double* rest = m.at.p + c_.rest;
   std::fill(c.forces.begin(), c.forces.end(), 0.0);
   carry(c.forces, s.z.data(), rest, s);
-  c_.model.carrier->response(c.A_free.data(), *c.work);
-  c_.model.carrier->way_back(c.way.data(), *c.work);
+  c_.model.carrier->response(c.A.data(), *c.work);
+  c_.model.carrier->way(c.state.data(), c.start, c.way.data());
   std::vector<double>& back = c.change;
-  if (c.lu.factorise(c.A_free.data()))
+  if (c.lu.factorise(c.A.data()))
     c.lu.solve(c.way.data(), back.data());
   else
     std::fill(back.begin(), back.end(), 0.0);
@@ -68,7 +69,10 @@ void ImplicitStep::start_carried(const Numbers& m, StepScratch& s) const {
     at.z = s.z.data();
     cell = undefined_cell(at);
     const double step = longest(m, m.x, s.d.data(), s);
-    if (step == 1 && cell.empty()) return;
+    if (step == 1 && cell.empty()) {
+      c.state_now = c.state;
+      return;
+    }
     share = k == kTries - 2 ? 0 : share * (cell.empty() ? std::clamp(0.9 * step, 0.1, 0.9) : 0.5);
   }
   throw Error({cell.empty() ? "vertices that ride on the model would pass through a surface in this step"
@@ -108,12 +112,12 @@ void ImplicitStep::balance(const Numbers& m, StepScratch& s) const {
   s.forces = std::sqrt(s.forces * s.forces + squares);
 }
 
-double ImplicitStep::carried_energy(const StepScratch& s) const {
-  const CarriedScratch& c = *s.carried;
-  const std::size_t n = c.now.size();
+// What the forces take along the way from s.z to the latest look, as if they changed in proportion to it.
+double ImplicitStep::carried_work(StepScratch& s) const {
+  CarriedScratch& c = *s.carried;
+  c_.model.carrier->way(c.state_now.data(), c.state.data(), c.out.data());
   double sum = 0;
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = 0; j < n; ++j) sum += 0.5 * c.now[i] * c.A_free[i * n + j] * c.now[j];
+  for (std::size_t i = 0; i < c.now.size(); ++i) sum += 0.5 * (c.forces[i] + c.now[i]) * c.out[i];
   return sum;
 }
 // Beyond r . d, where riders have the part J' w.

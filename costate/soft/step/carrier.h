@@ -7,7 +7,7 @@
 //   carry      J v, the velocities of links for velocities v of the dofs; J at the latest poses
 //   gather     J'w, the generalised forces of wrenches w on links, moments about each link's place
 //   nudge      the poses with the derivative of moving one dof
-//   way_back   the displacement of the dofs from q+ to where the step began
+//   way        the displacement of the dofs from one state to another
 //   response   A = dq+/dforces, dofs x dofs
 //
 // and the transpose of all that. What one call finds and the next needs stays in the workspace.
@@ -82,7 +82,7 @@ class Carrier {
   virtual void carry(const double* v, LinkVector<double>* links, Workspace& work) const = 0;
   // gather() with tangents is at these poses, until the next move() with tangents.
   virtual void nudge(int dof, Link<Tangent>* links, Workspace& work) const = 0;
-  virtual void way_back(double* e, Workspace& work) const = 0;
+  virtual void way(const double* from, const double* to, double* e) const = 0;
   virtual void response(double* A, Workspace& work) const = 0;
 
   // Of the latest begin() and move() with values. forces_bar is assigned; in: null, if only that is wanted.

@@ -119,7 +119,6 @@ double ImplicitStep::potential(const Numbers& m, const double* z, StepScratch& s
       const double q = z[k] - s.y[k], v = z[k] - s.w[k], mass = s.mass[std::size_t(i)];
       sum += mass * (0.5 * (m.a * q * q + m.drag * m.rate * v * v) - m.gravity[d] * z[k]) - s.wind[k] * z[k];
     }
-  if (s.carried) sum += carried_energy(s);
   return sum;
 }
 
@@ -308,8 +307,8 @@ bool ImplicitStep::search(const Numbers& m, double& now, StepScratch& s) const {
   double slope = 0;
   for (std::size_t k = 0; k < s.z.size(); ++k) slope += s.r[k] * s.d[k];
   if (s.carried) slope += carried_slope(s);
-  // Where differences of the potential are rounding, the residual decides; with a carrier, whose potential is
-  // not exact, one that falls by half does, too.
+  // Where differences of the potential are rounding, the residual decides; with a carrier, whose work is not
+  // exact, one that falls by half does, too.
   const bool fine = -slope < 1e-10 * (std::abs(now) + 1e-300);
   const double norm = s.norm;
   double step = longest(m, s.z.data(), s.d.data(), s);
@@ -318,13 +317,14 @@ bool ImplicitStep::search(const Numbers& m, double& now, StepScratch& s) const {
     if (s.carried && !carried_trial(m, step, s)) continue;
     const double then = potential(m, s.trial.data(), s);
     if (!std::isfinite(then)) continue;
-    const bool lower = then <= now + 1e-4 * step * slope;
+    const double work = s.carried ? carried_work(s) : 0;
+    const bool lower = then + work <= now + 1e-4 * step * slope;
     if (!lower && !fine && !s.carried) continue;
     measure(m, s.trial.data(), s);
     const bool closer = (fine && s.norm < norm) || (s.carried && s.norm < 0.5 * norm);
     if (lower || closer) {
       s.z.swap(s.trial);
-      if (s.carried) s.carried->forces = s.carried->now;
+      if (s.carried) s.carried->forces = s.carried->now, s.carried->state_now = s.carried->state;
       now = then;
       return true;
     }

@@ -124,7 +124,7 @@ class ImplicitStep {
   void carry(const std::vector<double>& forces, double* z, const double* rest, StepScratch& s) const;
   bool carried_trial(const Numbers& num, double step, StepScratch& s) const;
   void balance(const Numbers& num, StepScratch& s) const;
-  double carried_energy(const StepScratch& s) const;
+  double carried_work(StepScratch& s) const;
   double carried_slope(const StepScratch& s) const;
   void riders_of(const double* v, const double* rest, StepScratch& s) const;
   void stiffness(const double* rest, bool curved, StepScratch& s) const;
