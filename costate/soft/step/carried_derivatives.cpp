@@ -51,6 +51,18 @@ void ImplicitStep::linearise_carried(const In& in, const Numbers& m, StepScratch
   c.linearised = true;
 }
 
+// With riders at c.g: s.mu, where free vertices obey H s.mu = c.given, and c.t = H s.mu - c.given elsewhere.
+void ImplicitStep::follow_riders(StepScratch& s) const {
+  CarriedScratch& c = *s.carried;
+  multiply(c.g.data(), c.t.data(), s);
+  for (std::size_t i = 0; i < s.mu.size(); ++i) s.mu[i] = c.given[i] - c.t[i];
+  solve_refined(s.mu.data(), s);
+  for (const Riders::Rider& rider : c_.riders.all)
+    std::copy_n(c.g.begin() + 3 * rider.vertex, 3, s.mu.begin() + 3 * rider.vertex);
+  multiply(s.mu.data(), c.t.data(), s);
+  for (std::size_t i = 0; i < c.t.size(); ++i) c.t[i] -= c.given[i];
+}
+
 namespace {
 
 // Inputs with tangents; null: zero.
@@ -85,13 +97,7 @@ void ImplicitStep::carried_jvp(const In& in, const In& dot, const Numbers& m, St
     carrier.move(c.forces_dot.data(), c.state_dot.data(), c.links_dot.data(), *c.work);
     std::fill(c.g.begin(), c.g.end(), 0.0);
     c_.riders.place(c.links_dot.data(), rest, rest_dot, c.g.data());
-    multiply(c.g.data(), c.t.data(), s);
-    for (std::size_t i = 0; i < s.mu.size(); ++i) s.mu[i] = c.given[i] - c.t[i];
-    solve_refined(s.mu.data(), s);
-    for (const Riders::Rider& rider : c_.riders.all)
-      std::copy_n(c.g.begin() + 3 * rider.vertex, 3, s.mu.begin() + 3 * rider.vertex);
-    multiply(s.mu.data(), c.t.data(), s);
-    for (std::size_t i = 0; i < c.t.size(); ++i) c.t[i] -= c.given[i];
+    follow_riders(s);
     c_.riders.wrenches(c.links_dot.data(), rest, rest_dot, c.r.data(), c.t.data(), c.wrenches_dot.data());
     carrier.gather(c.wrenches_dot.data(), c.out_dot.data(), *c.work);
     double most = 0;
@@ -121,13 +127,7 @@ void ImplicitStep::carried_vjp(const In& in, const Numbers& m, const double* out
   for (int pass = 0; pass < kPasses; ++pass) {
     riders_of(c.forces_bar.data(), rest, s);
     for (double& g : c.g) g = -g;
-    multiply(c.g.data(), c.t.data(), s);
-    for (std::size_t i = 0; i < s.mu.size(); ++i) s.mu[i] = c.given[i] - c.t[i];
-    solve_refined(s.mu.data(), s);
-    for (const Riders::Rider& rider : c_.riders.all)
-      std::copy_n(c.g.begin() + 3 * rider.vertex, 3, s.mu.begin() + 3 * rider.vertex);
-    multiply(s.mu.data(), c.t.data(), s);
-    for (std::size_t i = 0; i < c.t.size(); ++i) c.t[i] -= c.given[i];
+    follow_riders(s);
     std::fill(c.rest_bar.begin(), c.rest_bar.end(), 0.0);
     c_.riders.links_vjp(c.links.data(), rest, c.pull.data(), c.moving.data(), c.t.data(), c.links_bar.data(),
                         c.rest_bar.data());

@@ -48,9 +48,9 @@ struct CarriedScratch {
   solve::DenseLu<double> lu;                 // of 1 + K A
   std::vector<Link<double>> links, links_bar;
   std::vector<LinkVector<double>> wrenches, moving;
-  std::vector<double> state, state_now;                           // of the carrier after the step
+  std::vector<double> state, state_now;                // of the carrier after the step
   std::vector<double> g, t, given, r, pull, rest_bar;  // of vertices; r: residual at s.z, pull: -r
-  const double* start = nullptr;  // state of the carrier before the step
+  const double* start = nullptr;                       // state of the carrier before the step
   bool linearised = false;                             // A, K and lu are those of the solution
   std::vector<double> forces_bar, out;
   std::vector<Tangent> forces_dot, out_dot;

@@ -133,6 +133,7 @@ class ImplicitStep {
   bool carried_newton(const Numbers& num, bool curved, StepScratch& s) const;
   // carried_derivatives.cpp
   void linearise_carried(const In& in, const Numbers& num, StepScratch& s) const;
+  void follow_riders(StepScratch& s) const;
   void carried_jvp(const In& in, const In& dot, const Numbers& num, StepScratch& s) const;
   void carried_vjp(const In& in, const Numbers& num, const double* out_bar, const Bar& bar, Rates& rates_bar,
                    StepScratch& s) const;
