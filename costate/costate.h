@@ -34,6 +34,7 @@
 #include "costate/ode/solve.h"
 // the other physics
 #include "costate/coupled/articulated.h"
+#include "costate/coupled/carrier.h"
 #include "costate/fluid/flow.h"
 #include "costate/grid/heat.h"
 #include "costate/grid/stencil_system.h"

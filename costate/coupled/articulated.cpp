@@ -5,9 +5,9 @@
 
 #include "costate/core/error.h"
 #include "costate/core/names.h"
+#include "costate/coupled/model_inside.h"
 #include "costate/coupled/shape_motion.h"
 #include "costate/rigid/dynamics/integrate.h"
-#include "costate/rigid/step/step.h"
 #include "costate/system/one_world.h"
 
 namespace costate::coupled {
@@ -25,7 +25,7 @@ class Articulated final : public mpm::Mechanism {
 
   const std::vector<mpm::Collider>& shapes() const override { return shapes_; }
   const Signature& signature() const override { return signature_; }
-  std::vector<double> initial_state() const override { return initial_; }
+  std::vector<double> initial_state() const override { return inside_.initial; }
   std::string objection(int dimension) const override;
   std::unique_ptr<Workspace> make_workspace() const override { return std::make_unique<Scratch>(*this); }
 
@@ -63,9 +63,9 @@ class Articulated final : public mpm::Mechanism {
   template <class T>
   struct Pass {
     explicit Pass(const Articulated& a)
-        : motion(a.stepper_.tree, a.observed_),
-          x(a.stepper_.states()),
-          u(a.stepper_.controls()),
+        : motion(a.inside_.stepper.tree, a.observed_),
+          x(a.inside_.stepper.states()),
+          u(a.inside_.stepper.controls()),
           y(x.size()),
           raw(a.map_size()),
           turns(3 * a.shapes_.size()),
@@ -84,8 +84,8 @@ class Articulated final : public mpm::Mechanism {
   };
   struct Scratch : Workspace {
     explicit Scratch(const Articulated& a)
-        : rigid(a.rigid_),
-          untouched(a.rigid_),
+        : rigid(a.inside_.system),
+          untouched(a.inside_.system),
           value(a),
           x_bar(value.x.size()),
           u_bar(value.u.size()),
@@ -94,7 +94,7 @@ class Articulated final : public mpm::Mechanism {
           v0_bar(value.v0.size()),
           lambda(value.v0.size()),
           unused(value.v0.size()),
-          ambient(a.stepper_.tree.nq),
+          ambient(a.inside_.stepper.tree.nq),
           p_bar(value.motion.p.size()),
           raw_bar(value.raw.size()),
           mu_bar(a.shapes_.size()),
@@ -126,77 +126,41 @@ class Articulated final : public mpm::Mechanism {
   void predict_in(const BodySums<T>* sums, Pose<T>* poses, Workspace& work) const;
   template <class T>
   void move_in(const BodySums<T>* sums, T* y, Workspace& work) const;
-  template <class T>
-  void raw_parameters(const MechanismInputs<T>& in, T* p) const;
 
   void poses_vjp(const Pose<double>* bars, const double* v, double* v_bar, Scratch& s) const;
   void power_vjp(const double* v, Scratch& s) const;
   void rigid_vjp(const double* y_bar, OneWorld<double>& rigid, Scratch& s) const;
-  rigid::Wanted wanted(const Scratch& s) const {
-    if (!s.parameters) return {nullptr, nullptr, false};
-    return {&all_, &stepper_.tree.p.field_of, true};
-  }
+  rigid::Wanted wanted(const Scratch& s) const { return inside_.wanted(s.parameters); }
   ShapeMotionBar bars(Scratch& s) const { return {s.q_bar.data(), s.parameters ? s.p_bar.data() : nullptr}; }
-  int frame(std::size_t shape) const { return stepper_.tree.p.prepared_size + kFrame * int(shape); }
-  int map_size() const { return stepper_.tree.p.size; }
+  int frame(std::size_t shape) const { return inside_.stepper.tree.p.prepared_size + kFrame * int(shape); }
+  int map_size() const { return inside_.stepper.tree.p.size; }
 
+  ModelInside inside_;
   std::vector<mpm::Collider> shapes_;
-  Signature signature_, rigid_signature_;
-  rigid::Stepper stepper_;
-  std::shared_ptr<const System<double>> rigid_;
+  Signature signature_;
   std::vector<rigid::Observed> observed_;
-  Activity all_;
-  std::vector<int> own_;    // number of a parameter of the model here; -1: gravity or dt
-  std::int64_t first_ = 0;  // of the shapes' seven numbers (friction, position, rotation) each
-  std::vector<double> initial_;
+  std::int64_t first_ = 0;           // of the shapes' seven numbers (friction, position, rotation) each
   std::vector<std::string> bodies_;  // of the shapes
 };
 
-Articulated::Articulated(const Articulation& from) {
-  rigid::SystemOptions options = from.options;
-  options.applied_forces = true;
-  stepper_ = rigid::make_stepper(from.model, options, rigid_signature_);
-  rigid_ = rigid::make_system<double>(from.model, stepper_, rigid_signature_);
-  all_.parameters.assign(rigid_signature_.fields(Role::parameter).size(), true);
-  initial_ = from.initial_state.empty() ? rigid::initial_state(from.model) : from.initial_state;
-  if (std::int64_t(initial_.size()) != rigid_signature_.states())
-    throw Error("the model has " + std::to_string(rigid_signature_.states()) + " states, and its start " +
-                std::to_string(initial_.size()) + " numbers");
-
-  signature_.add(Role::state, rigid_signature_.fields(Role::state));
-  for (const Field& f : rigid_signature_.fields(Role::control))
-    if (f.name != "qfrc") signature_.add(Role::control, f);
-  for (const Field& f : rigid_signature_.fields(Role::parameter)) {
-    const bool shared = f.name == "gravity" || f.name == "dt";
-    for (std::int64_t i = 0; i < f.size; ++i) own_.push_back(shared ? -1 : int(signature_.parameters() + i));
-    if (!shared) signature_.add(Role::parameter, f);
-  }
+Articulated::Articulated(const Articulation& from)
+    : inside_(from.model, from.options, from.initial_state), signature_(inside_.signature) {
   first_ = signature_.parameters();
-  std::vector<std::string> names;
-  for (std::size_t b = 0; b < from.model.bodies.size(); ++b)
-    names.push_back(rigid::name_of(from.model.bodies[b].name, b));
   for (const Attached& a : from.shapes) {
-    const auto body = std::find(names.begin(), names.end(), a.body);
-    if (body == names.end()) {
-      const std::string nearest = nearest_name(a.body, names);
-      throw Error({"the model has no body '" + a.body + "'", "collider \"" + a.collider.name + "\"",
-                   nearest.empty() ? "it has '" + names.back() + "'" : "did you mean '" + nearest + "'?"});
+    const auto body = std::find(inside_.bodies.begin(), inside_.bodies.end(), a.body);
+    if (body == inside_.bodies.end()) {
+      const std::string nearest = nearest_name(a.body, inside_.bodies);
+      throw Error(
+          {"the model has no body '" + a.body + "'", "collider \"" + a.collider.name + "\"",
+           nearest.empty() ? "it has '" + inside_.bodies.back() + "'" : "did you mean '" + nearest + "'?"});
     }
     const std::size_t s = shapes_.size();
     shapes_.push_back(a.collider);
     bodies_.push_back(a.body);
     rigid::Observed o;
-    o.size = 3;
-    o.body = int(body - names.begin());
+    o.body = int(body - inside_.bodies.begin());
     o.pos_parameter = frame(s), o.quat_parameter = frame(s) + 3, o.inverse_quat_norm = frame(s) + 7;
-    using Kind = rigid::Observed::Kind;
-    for (const Kind kind :
-         {Kind::position, Kind::axis, Kind::axis, Kind::axis, Kind::velocity, Kind::angular_velocity}) {
-      o.kind = kind;
-      o.at = 3 * int(observed_.size());
-      o.column = kind == Kind::axis ? int(observed_.size() % 6) - 1 : 0;
-      observed_.push_back(o);
-    }
+    observe_frame_motion(o, observed_);
     const std::string path = "collider/" + a.collider.name + "/";
     const auto three = [](const mpm::Vector& v) { return std::vector<double>{v[0], v[1], v[2]}; };
     signature_.parameter(path + "friction", a.collider.friction);
@@ -218,7 +182,7 @@ std::string Articulated::objection(int dimension) const {
   const std::vector<double> p = defaults();
   Pass<double> w(*this);
   std::vector<Pose<double>> poses(shapes_.size());
-  load({{}, initial_.data(), nullptr, p.data(), Vec3<double>::zero(), 1.0}, w);
+  load({{}, inside_.initial.data(), nullptr, p.data(), Vec3<double>::zero(), 1.0}, w);
   w.motion.place(3, poses.data());
   for (std::size_t s = 0; s < shapes_.size(); ++s) {
     bool flat = std::abs(poses[s].R.e[2][2]) > 1 - 1e-9;
@@ -236,23 +200,14 @@ std::string Articulated::objection(int dimension) const {
 // --- a step ------------------------------------------------------------------------------------------------
 
 template <class T>
-void Articulated::raw_parameters(const MechanismInputs<T>& in, T* p) const {
-  const rigid::ParameterMap& map = stepper_.tree.p;
-  for (std::size_t i = 0; i < own_.size(); ++i)
-    if (own_[i] >= 0) p[i] = in.p[own_[i]];
-  for (int a = 0; a < 3; ++a) p[map.gravity + a] = in.gravity[a];
-  p[map.dt] = in.dt;
-}
-
-template <class T>
 void Articulated::load(const MechanismInputs<T>& in, Pass<T>& w) const {
-  raw_parameters(in, w.raw.data());
+  inside_.parameters(in.p, in.gravity, in.dt, w.raw.data());
   std::copy(w.raw.begin(), w.raw.end(), w.motion.p.begin());
   std::copy(in.x, in.x + w.x.size(), w.x.begin());
-  std::copy(in.x, in.x + stepper_.tree.nq, w.motion.x.begin());
+  std::copy(in.x, in.x + inside_.stepper.tree.nq, w.motion.x.begin());
   w.at = in.at;
   w.dt = in.dt;
-  rigid::prepare_units(stepper_.tree.p, w.motion.p.data());
+  rigid::prepare_units(inside_.stepper.tree.p, w.motion.p.data());
   for (std::size_t s = 0; s < shapes_.size(); ++s) {
     const T* from = in.p + first_ + 7 * std::int64_t(s);
     T* to = w.motion.p.data() + frame(s);
@@ -267,7 +222,7 @@ template <class T>
 void Articulated::begin_in(const MechanismInputs<T>& in, int dimension, Pose<T>* poses,
                            Workspace& work) const {
   Pass<T>& w = pass<T>(work);
-  const rigid::Tree& tree = stepper_.tree;
+  const rigid::Tree& tree = inside_.stepper.tree;
   w.dimension = dimension;
   load(in, w);
   if (tree.nu > 0) std::copy(in.u, in.u + tree.nu, w.u.begin());
@@ -292,9 +247,9 @@ void Articulated::predict_in(const BodySums<T>* sums, Pose<T>* poses, Workspace&
 template <class T>
 void Articulated::move_in(const BodySums<T>* sums, T* y, Workspace& work) const {
   Pass<T>& w = pass<T>(work);
-  T* force = w.u.data() + stepper_.tree.nu;
+  T* force = w.u.data() + inside_.stepper.tree.nu;
   w.motion.gather(sums, force);
-  for (int k = 0; k < stepper_.tree.nv; ++k) force[k] = force[k] / w.dt;
+  for (int k = 0; k < inside_.stepper.tree.nv; ++k) force[k] = force[k] / w.dt;
   static_cast<Scratch&>(work).rigid.step(w.at, w.x.data(), w.u.data(), w.raw.data(), y);
 }
 
@@ -331,7 +286,7 @@ void Articulated::move_vjp(const BodySums<double>* sums, const double* y_bar, bo
                            BodySums<double>* sums_bar, Workspace& work) const {
   auto& s = static_cast<Scratch&>(work);
   Pass<double>& w = s.value;
-  const int nu = stepper_.tree.nu, nv = stepper_.tree.nv;
+  const int nu = inside_.stepper.tree.nu, nv = inside_.stepper.tree.nv;
   s.parameters = parameters;
   for (auto* bar :
        {&s.x_bar, &s.u_bar, &s.q_bar, &s.v0_bar, &s.p_bar, &s.raw_bar, &s.mu_bar, &s.z_bar, &s.unused})
@@ -412,7 +367,7 @@ void Articulated::predict_vjp(const Pose<double>* pose_bars, BodySums<double>* s
 void Articulated::begin_vjp(const Pose<double>* pose_bars, MechanismBar& bar, Workspace& work) const {
   auto& s = static_cast<Scratch&>(work);
   Pass<double>& w = s.value;
-  const rigid::Tree& tree = stepper_.tree;
+  const rigid::Tree& tree = inside_.stepper.tree;
   const rigid::ParameterMap& map = tree.p;
   poses_vjp(pose_bars, w.v0.data(), s.v0_bar.data(), s);
   std::fill(s.y_bar.begin(), s.y_bar.end(), 0.0);
@@ -426,8 +381,8 @@ void Articulated::begin_vjp(const Pose<double>* pose_bars, MechanismBar& bar, Wo
   for (int i = 0; bar.u && i < tree.nu; ++i) bar.u[i] += s.u_bar[i];
   if (!bar.p) return;
   const auto of = [&](int i) { return s.raw_bar[i] + s.p_bar[i]; };
-  for (std::size_t i = 0; i < own_.size(); ++i)
-    if (own_[i] >= 0) bar.p[own_[i]] += of(int(i));
+  for (std::size_t i = 0; i < inside_.own.size(); ++i)
+    if (inside_.own[i] >= 0) bar.p[inside_.own[i]] += of(int(i));
   for (int a = 0; a < 3; ++a) bar.gravity[a] += of(map.gravity + a);
   bar.dt += of(map.dt) + s.dt_bar;
   for (std::size_t i = 0; i < shapes_.size(); ++i) {

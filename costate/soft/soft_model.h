@@ -7,17 +7,21 @@
 //   obstacles   planes and balls that vertices cannot enter; contact says how, and whether surfaces touch
 //               each other. A surface of any shape, at rest or moving, is a part of no material whose
 //               vertices are held
-//   holds       vertices that are moved instead of free: a hold may have a velocity and a spin as controls
+//   holds       vertices that are moved instead of free: a hold may have a velocity and a spin as controls,
+//               or ride on a link of the carrier, a robot that feels what they feel
 //
 // system.h says what a step computes, and lists states, controls and parameters. Units are SI.
 #pragma once
 
 #include <array>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace costate::soft {
+
+class Carrier;  // step/carrier.h; coupled/carrier.h makes one of a rigid model
 
 struct SoftMaterial {
   std::string name = "material";
@@ -54,8 +58,9 @@ struct Part {
 struct Hold {
   std::string name = "hold";
   std::vector<int> vertices = {};
-  bool driven = false;  // control "hold/<name>/velocity", 3 numbers; otherwise the vertices stay
-  bool turns = false;   // control "hold/<name>/spin", 3 numbers: about the mean of the vertices
+  bool driven = false;    // control "hold/<name>/velocity", 3 numbers; otherwise the vertices stay
+  bool turns = false;     // control "hold/<name>/spin", 3 numbers: about the mean of the vertices
+  std::string body = {};  // the vertices ride on this link of the carrier, as they lie at rest at its start
 };
 
 // What vertices cannot enter. It stays where it is.
@@ -98,6 +103,7 @@ struct SoftModel {
   bool wind_driven = false;  // control "drive/wind" [m/s] is added to the wind
   std::vector<Obstacle> obstacles = {};
   SoftContact contact = {};
+  std::shared_ptr<const Carrier> carrier = {};
   double dt = 0.01;  // s
   Integrator integrator = Integrator::euler;
   // Newton's iteration stops at |residual| <= tolerance |forces|. The error of a gradient is about as large,

@@ -1,15 +1,17 @@
 #include "costate/soft/soft_system.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "costate/core/error.h"
 #include "costate/soft/laws/law.h"
+#include "costate/soft/step/carried_scratch.h"
 #include "costate/soft/step/implicit_step.h"
 
 namespace costate::soft {
 namespace {
 
-// tape   z of the step: with it the transpose starts from the solution
+// tape   z of the step, and the forces on its carrier: with them the transpose starts from the solution
 template <class Real>
 class SoftSystem final : public System<Real> {
  public:
@@ -38,7 +40,7 @@ class SoftSystem final : public System<Real> {
   }
   // In float the tape would round z, and a gradient with it would have other bits than one without.
   TapePlan tape(const Activity&, const TapeBudget& budget) const override {
-    const std::int64_t size = 3LL * compiled_.n;
+    const std::int64_t size = 3LL * compiled_.n + compiled_.dofs();
     return {sizeof(Real) == 8 && budget.numbers >= size ? size : 0};
   }
 
@@ -50,7 +52,7 @@ class SoftSystem final : public System<Real> {
     step_.solve(given, s.step);
     step_.finish(given, s.step, s.y.data());
     std::copy(s.y.begin(), s.y.end(), y);
-    if (tape) std::copy(s.step.z.begin(), s.step.z.end(), tape);
+    if (tape) s.step.save(tape);
   }
 
   void step_jvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y,
@@ -72,14 +74,18 @@ class SoftSystem final : public System<Real> {
     const ImplicitStep::In given = read(at, in, s);
     s.solved_k = -1;
     if (tape)
-      step_.restore(tape, s.step);
+      s.step.restore(tape);
     else
       step_.solve(given, s.step);
     std::fill(s.u_bar.begin(), s.u_bar.end(), 0.0);
     std::fill(s.p_bar.begin(), s.p_bar.end(), 0.0);
     std::copy(y_bar, y_bar + s.y.size(), s.y.begin());
     const bool rest = bar.p && active.parameters.front();  // the first field
-    step_.vjp(given, s.y.data(), {s.x_bar.data(), s.u_bar.data(), s.p_bar.data(), rest}, s.step);
+    {
+      std::optional<LentDiagnostics> lent;
+      if (s.step.carried) lent.emplace(work.diagnostics, s.step.carried->work->diagnostics);
+      step_.vjp(given, s.y.data(), {s.x_bar.data(), s.u_bar.data(), s.p_bar.data(), rest}, s.step);
+    }
     work.diagnostics.solved(s.step.adjoint_residual);
     std::copy(s.x_bar.begin(), s.x_bar.end(), bar.x);
     for (std::size_t k = 0; bar.u && k < s.u_bar.size(); ++k) bar.u[k] += Real(s.u_bar[k]);
@@ -136,6 +142,10 @@ std::vector<double> soft_state(const SoftModel& model, const std::vector<double>
   if (model.integrator == Integrator::bdf2) {
     const std::vector<double> now = state;
     state.insert(state.end(), now.begin(), now.end());
+  }
+  if (model.carrier) {
+    const std::vector<double> carried = model.carrier->initial_state();
+    state.insert(state.end(), carried.begin(), carried.end());
   }
   return state;
 }

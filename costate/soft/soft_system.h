@@ -1,10 +1,13 @@
 // Soft bodies and cloth as a System: implicit steps with exact derivatives with respect to everything.
 //
-//   state      "x" [m], "v" [m/s]: 3 numbers per vertex; with bdf2 also "x_old", "v_old" of the step before
+//   state      "x" [m], "v" [m/s]: 3 numbers per vertex; with bdf2 also "x_old", "v_old" of the step before;
+//              then those of the carrier as "model/q", "model/v", "model/act"
 //   control    "hold/<name>/velocity" [m/s] of driven holds, "hold/<name>/spin" [rad/s] of those that turn,
-//              "drive/<material>/<number>", "drive/<part>/pressure" [Pa], "drive/wind" [m/s] of driven ones
+//              "drive/<material>/<number>", "drive/<part>/pressure" [Pa], "drive/wind" [m/s] of driven ones;
+//              then those of the carrier
 //   parameter  "rest" [m], "gravity", "drag", "wind", "wind_drag", "dt", and of each material
-//              "material/<name>/..." the numbers of its law, density, viscosity, thickness, bending
+//              "material/<name>/..." the numbers of its law, density, viscosity, thickness, bending; then
+//              those of the carrier
 //
 // Laws are in laws/, cells and hinges in elements/, the step and its transpose in step/, meshes in mesh/.
 // Arithmetic is double: System<float> rounds states and parameters, and nothing in between.

@@ -1,5 +1,7 @@
 // costate.soft: soft bodies and cloth, and their meshes, from numbers instead of files.
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -10,6 +12,8 @@
 #include "any_system.h"
 #include "arrays.h"
 #include "costate/core/text.h"
+#include "costate/coupled/carrier.h"
+#include "costate/io/model/load_model.h"
 #include "costate/io/text/cell_mesh.h"
 #include "costate/soft/contact/pair_derivatives.h"
 #include "costate/soft/laws/law.h"
@@ -113,8 +117,17 @@ SystemHandle bodies(const ArrayLike& rest, const nb::list& parts, const nb::list
                     const nb::list& holds, const ArrayLike& x, const ArrayLike& v, const ArrayLike& gravity,
                     double drag, const ArrayLike& wind, double wind_drag, bool wind_driven, double dt,
                     const std::string& integrator, double tolerance, int max_iterations,
-                    const nb::list& obstacles, const nb::object& contact) {
+                    const nb::list& obstacles, const nb::object& contact,
+                    const std::optional<std::filesystem::path>& model,
+                    const std::optional<std::string>& keyframe) {
   soft::SoftModel m;
+  if (keyframe && !model) throw Error({"keyframe without a model", {}, "add model='gripper.xml'"});
+  if (model) {
+    rigid::Model robot = rigid::load(model->string());
+    robot.options.timestep = dt;
+    const auto start = keyframe ? rigid::initial_state(robot, *keyframe) : rigid::initial_state(robot);
+    m.carrier = coupled::carrier({.model = robot, .initial_state = start});
+  }
   m.rest = to_rows(rest, "rest", 3);
   for (nb::handle given : parts) m.parts.push_back(part_of(given, m.parts.size()));
   for (nb::handle given : materials) m.materials.push_back(material_of(given, m.materials.size()));
@@ -125,6 +138,7 @@ SystemHandle bodies(const ArrayLike& rest, const nb::list& parts, const nb::list
     reader.read_indices("vertices", 1, hold.vertices);
     reader.read("driven", hold.driven);
     reader.read("turns", hold.turns);
+    reader.read("body", hold.body);
     reader.finish();
     m.holds.push_back(hold);
   }
@@ -253,6 +267,7 @@ void bind_bodies(nb::module_& s) {
       "x"_a = nb::none(), "v"_a = nb::none(), "gravity"_a = nb::none(), "drag"_a = 0.0, "wind"_a = nb::none(),
       "wind_drag"_a = 0.0, "wind_driven"_a = false, "dt"_a = 0.01, "integrator"_a = "euler",
       "tolerance"_a = 1e-9, "max_iterations"_a = 100, "obstacles"_a = nb::list(), "contact"_a = nb::none(),
+      "model"_a = nb::none(), "keyframe"_a = nb::none(),
       "Soft bodies and cloth: implicit steps with exact derivatives.\n\n"
       "rest        (vertices, 3), the shape without stress; x, v: where the bodies start, how fast\n"
       "parts       [{'name': 'flag', 'cells': 'triangles', 'vertices': (cells, 3), 'material': 0}, ...]; "
@@ -286,7 +301,10 @@ void bind_bodies(nb::module_& s) {
       "            'shape': 'ball' with a 'radius'\n"
       "contact     {'self': True, 'distance': 1e-3, 'stiffness': 1e4, 'friction': 0.3, 'slip_speed': 0.01}\n"
       "integrator  'euler', 'bdf2', 'midpoint', or 'still': a step goes to the state of rest\n"
-      "tolerance   of the residual of a step, relative to the forces: about the error of a gradient\n\n"
+      "tolerance   of the residual of a step, relative to the forces: about the error of a gradient\n"
+      "model       a file of rigid bodies (MJCF, URDF), which starts at `keyframe`: a hold with 'body': "
+      "'finger' "
+      "rides on\n            that body, which feels what it feels\n\n"
       "state 'x', 'v'; control 'hold/<name>/velocity', 'drive/wind'; parameters 'rest', 'gravity', "
       "'material/<name>/E', "
       "...");

@@ -7,6 +7,7 @@
 #include "costate/cluster/shifted.h"
 #include "costate/core/philox.h"
 #include "costate/coupled/articulated.h"
+#include "costate/coupled/carrier.h"
 #include "costate/learn/closed_loop.h"
 #include "costate/learn/program_policy.h"
 #include "costate/learn/recurrent_loop.h"
@@ -15,6 +16,8 @@
 #include "costate/rigid/compile/compile.h"
 #include "costate/rigid/rigid_system.h"
 #include "costate/rigid/spec.h"
+#include "costate/soft/mesh/procedural.h"
+#include "costate/soft/soft_system.h"
 #include "costate/system/program/lambda_system.h"
 #include "costate/system/program/program_system.h"
 #include "tests/md/models.h"
@@ -316,8 +319,44 @@ void add_molecules(std::vector<Listed>& list) {
   }
 }
 
-// A hinged paddle that jelly flies into.
+// A cloth that is sewn to an arm; a hinged paddle that jelly flies into.
 void add_coupled(std::vector<Listed>& list) {
+  list.push_back(
+      {"carrier", {"coupled::carrier"}, [] {
+         rigid::Spec spec("arm");
+         spec.world.body("arm", {0, 0, 0})
+             .hinge("joint", {0, 1, 0})
+             .mass(0.2, {0.1, 0, 0}, {1e-3, 2e-3, 2e-3, 0, 0, 0});
+         spec.add(rigid::ActuatorSpec::motor("motor", "joint", 1));
+         soft::SoftModel model{.materials = {{.name = "cotton",
+                                              .law = "stvk",
+                                              .numbers = {{"E", 1e4}, {"nu", .25}},
+                                              .density = .3,
+                                              .viscosity = 1,
+                                              .bending = 1e-4,
+                                              .bending_viscosity = 1e-5}},
+                               .drag = .1,
+                               .wind = {.5, 1, .3},
+                               .wind_drag = .2,
+                               .dt = .01,
+                               .tolerance = 1e-13};
+         soft::add_part(model, "cloth", soft::Cells::triangles, soft::cloth_mesh({.2, .2}, {2, 2}), 0,
+                        {.1, 0, 0});
+         model.holds = {{"seam", {0, 3, 6}}};
+         model.holds[0].body = "arm";
+         model.carrier = coupled::carrier({.model = rigid::compile(spec)});
+         const auto states = [&](const auto& rollout, unsigned seed) {
+           auto at = rollout.arguments();
+           const auto x = soft::soft_state(model);
+           for (std::size_t i = 0; i < x.size(); ++i)
+             at.x0[i] = decltype(at.x0[0] + 0)(x[i] + 0.004 * (2 * uniform(seed, 5, i) - 1));
+           for (std::size_t i = 0; i < at.controls.size(); ++i)
+             at.controls[i] = decltype(at.x0[0] + 0)(0.1 * (2 * uniform(seed, 6, i) - 1));
+           return at;
+         };
+         expect_contract(soft::soft_bodies<double>(model), {.states = states, .steps = 8, .long_steps = 40});
+         expect_contract(soft::soft_bodies<float>(model), {.states = states, .steps = 4, .long_steps = 10});
+       }});
   list.push_back({"articulated", {"mpm::system", "coupled::articulated"}, [] {
                     rigid::Spec spec("paddle");
                     spec.options.timestep = 1e-3;

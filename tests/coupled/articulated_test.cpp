@@ -6,6 +6,7 @@
 
 #include "costate/core/error.h"
 #include "costate/rigid/observer.h"
+#include "tests/coupled/by_itself.h"
 #include "tests/coupled/models.h"
 #include "tests/expect_error.h"
 
@@ -71,43 +72,18 @@ TEST(Articulated, ContractOfASystem) {
                .taylor_step = 3e-5});
 }
 
-// Each kind of input by itself: nothing hides behind a larger derivative.
 TEST(Articulated, EveryKindOfInputHasItsExactGradient) {
   const mpm::Model m = test::arm_scene(Contact::coulomb, Shape::sphere(0.14));
   const auto system = mpm::system<double>(m);
   constexpr std::int64_t kSteps = 12;
   Rollout<double> rollout(system, {.steps = kSteps, .hold = 3});
-  const Arguments<double> at = arguments(rollout, m);
-  const auto loss = mixed(system->signature(), kSteps);
-  const auto gradient = rollout.value_and_gradient(at, *loss);
-  const Arguments<double> all = check::random_direction(rollout, at, 7);
-  const auto zero = check::moved(at, at, -1.0);  // of this shape, all zero
-  const auto expect = [&](const std::string& what, const Arguments<double>& d, double h) {
-    const auto f = [&](int i) { return rollout.value(check::moved(at, d, i * h), *loss); };
-    const double exact = check::inner(gradient, d),
-                 stencil = (45 * (f(1) - f(-1)) - 9 * (f(2) - f(-2)) + (f(3) - f(-3))) / (60 * h);
-    EXPECT_NE(exact, 0.0) << what;
-    EXPECT_NEAR(stencil, exact, 1e-8 * std::abs(exact) + 1e-13 * std::abs(gradient.value) / h) << what;
-  };
-  for (const char* name : {"particle/x", "particle/v", "particle/C", "particle/F", "q", "v", "act"}) {
-    const Field& f = system->signature().find(Role::state, name);
-    Arguments<double> d = zero;
-    for (std::int64_t i = f.offset; i < f.offset + f.size; ++i) d.x0[std::size_t(i)] = all.x0[std::size_t(i)];
-    expect(name, d, 1e-6);
-  }
-  Arguments<double> d = zero;
-  d.controls = all.controls;
-  expect("ctrl", d, 1e-5);
-  for (const char* name :
-       {"gravity", "dt", "material/jelly/E", "body/hand/mass", "body/upper/com", "body/hand/inertia",
-        "body/hand/pos", "body/hand/quat", "joint/elbow/axis", "joint/elbow/armature", "joint/rail/damping",
-        "collider/palm/friction", "collider/palm/position", "collider/palm/rotation"}) {
-    d = zero;
-    for (double& v : d.parameters[name]) v = 0;
-    for (std::size_t i = 0; i < d.parameters[name].size(); ++i)
-      d.parameters[name][i] = all.parameters[name][i];
-    expect(name, d, 1e-6);
-  }
+  test::expect_each_by_itself(
+      rollout, arguments(rollout, m), *mixed(system->signature(), kSteps),
+      {.states = {"particle/x", "particle/v", "particle/C", "particle/F", "q", "v", "act"},
+       .parameters = {"gravity", "dt", "material/jelly/E", "body/hand/mass", "body/upper/com",
+                      "body/hand/inertia", "body/hand/pos", "body/hand/quat", "joint/elbow/axis",
+                      "joint/elbow/armature", "joint/rail/damping", "collider/palm/friction",
+                      "collider/palm/position", "collider/palm/rotation"}});
 }
 
 TEST(Articulated, DotProductOverAHundredSteps) {

@@ -7,9 +7,12 @@
 #include "costate/io/scene/sections/particles.h"
 #include "costate/study/check.h"
 #include "costate/study/rollout_study.h"
+#include "tests/coupled/scenes.h"
 
 namespace costate::io {
 namespace {
+
+using test::replaced;
 
 const std::string kScenes = COSTATE_SOURCE "/scenes/";
 
@@ -34,10 +37,6 @@ std::string paddle(const std::string& more = "") {
          "= "
          "\"parameters.collider/blade/position\", scale = 0.01}, {name = \"parameters.gravity\"}]\n" +
          more;
-}
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  EXPECT_NE(text.find(from), std::string::npos) << from;
-  return text.replace(text.find(from), from.size(), to);
 }
 
 study::ParticlesScene scene_of(const std::string& text) {

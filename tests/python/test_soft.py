@@ -53,6 +53,33 @@ def test_a_rod_bends_as_a_beam_does():
     assert gradient.parameters["material/m/bend_1"] == pytest.approx(-0.01 / 8, rel=2e-3)
 
 
+def test_a_cloth_rides_on_a_model_and_weighs_on_it(tmp_path):
+    (tmp_path / "arm.xml").write_text("""<mujoco><worldbody><body name="arm"><joint name="joint" axis="0 1 0"/>
+      <inertial pos="0.1 0 0" mass="0.2" diaginertia="1e-3 2e-3 2e-3"/></body></worldbody>
+      <actuator><motor name="motor" joint="joint"/></actuator></mujoco>""")
+
+    def bodies(**more):
+        vertices, triangles = costate.soft.cloth_mesh([0.2, 0.2], [2, 2])
+        return costate.soft.bodies(
+            np.array(vertices) + [0.1, 0, 0], [{"cells": "triangles", "vertices": triangles}],
+            [{"name": "cotton", "law": "stvk", "E": 1e4, "nu": 0.3, "density": 2.0, "bending": 1e-4}],
+            holds=[{"name": "seam", "vertices": [0, 3, 6], "body": "arm"}], tolerance=1e-12, **more)
+
+    system = bodies(model=tmp_path / "arm.xml")
+    sim = system.rollout(8, active=["material/cotton/density", "body/arm/mass", "joint/joint/*"])
+    loss = costate.loss.final("model/q", [0.3])
+    value, gradient = sim.value_and_grad({}, loss=loss)
+    assert gradient.parameters["material/cotton/density"] != 0  # the arm feels the cloth
+    h = 1e-4
+    for name, at in (("material/cotton/density", 2.0), ("body/arm/mass", 0.2)):
+        there, here = (sim.value_and_grad({}, p={name: at + d}, loss=loss)[0] for d in (h, -h))
+        assert gradient.parameters[name] == pytest.approx((there - here) / (2 * h), rel=1e-5)
+    with pytest.raises(costate.Error, match="there is no model with bodies"):
+        bodies()
+    with pytest.raises(costate.Error, match="keyframe without a model"):
+        bodies(keyframe="up")
+
+
 def test_soft_bodies_say_what_is_wrong():
     with pytest.raises(costate.Error, match="no law 'stvkk' of a membrane"):
         vertices, triangles = costate.soft.cloth_mesh([1, 1], [1, 1])

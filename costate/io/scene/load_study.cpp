@@ -99,7 +99,7 @@ TomlDocument document_of_model(const std::string& path) {
 const std::vector<Section>& sections() {
   static const std::vector<Section> kSections = {
       {"equations", {"definitions", "events"}, open_equations},
-      {"soft", {"materials", "parts", "holds", "obstacles", "contact"}, open_rollout<read_soft>},
+      {"soft", {"materials", "parts", "holds", "obstacles", "contact", "model"}, open_rollout<read_soft>},
       {"domain",
        {"walls", "materials", "colliders", "bodies", "fill", "model", "contact"},
        open_rollout<read_particles>},

@@ -1,8 +1,10 @@
 #include "costate/soft/step/compile.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "costate/core/error.h"
+#include "costate/core/names.h"
 #include "costate/core/text.h"
 #include "costate/soft/contact/obstacle_term.h"
 #include "costate/soft/elements/cell_term.h"
@@ -136,6 +138,7 @@ class Compiler {
     obstacle_parts();
     contact();
     limit_parameters();
+    carrier();
     std::vector<const Groups*> groups;
     for (const auto& term : c_.terms) {
       groups.push_back(&term->groups());
@@ -407,8 +410,10 @@ class Compiler {
 
   void holds() {
     c_.free.assign(std::size_t(c_.n), 1);
+    c_.follows = c_.free;
     for (const Hold& hold : m_.holds) {
       HeldGroup group{hold.vertices};
+      const int link = link_of(hold);
       if (hold.driven) {
         group.velocity = int(c_.signature.controls());
         c_.signature.control("hold/" + hold.name + "/velocity", 3, "m/s");
@@ -427,12 +432,52 @@ class Compiler {
                {},
                "name it in one hold"});
         c_.free[std::size_t(v)] = 0;
+        if (link >= 0) c_.riders.all.push_back({v, link}), c_.follows[std::size_t(v)] = 1;
+        if (link < 0) c_.follows[std::size_t(v)] = 0;
       }
-      if (!hold.vertices.empty()) c_.held.groups.push_back(group);
+      if (!hold.vertices.empty() && link < 0) c_.held.groups.push_back(group);
     }
     if (m_.wind_driven) {
       c_.wind_control = c_.signature.controls();
       c_.signature.control("drive/wind", 3, "m/s");
+    }
+  }
+
+  // The link that a hold rides on; -1: none.
+  int link_of(const Hold& hold) const {
+    if (hold.body.empty()) return -1;
+    const std::string place = "hold '" + hold.name + "' rides on body '" + hold.body + "'";
+    if (!m_.carrier) throw Error({place + ", but there is no model with bodies", {}, "add a carrier"});
+    if (hold.driven || hold.turns)
+      throw Error({place + " and is driven", {}, "drive the model's actuators instead"});
+    const std::vector<std::string>& links = m_.carrier->links();
+    const auto at = std::find(links.begin(), links.end(), hold.body);
+    if (at != links.end()) return int(at - links.begin());
+    const std::string nearest = nearest_name(hold.body, links);
+    throw Error({place + ", which the model does not have",
+                 {},
+                 nearest.empty() ? "it has '" + links.back() + "'" : "did you mean '" + nearest + "'?"});
+  }
+
+  // Its fields come last; its state by other names, because vertices have a v too.
+  void carrier() {
+    if (!m_.carrier) return;
+    if (m_.integrator == Integrator::midpoint || m_.integrator == Integrator::still)
+      throw Error({std::string("a carrier with integrator = ") + kIntegratorNames[int(m_.integrator)],
+                   {},
+                   "a robot moves in steps to their ends: use euler or bdf2"});
+    c_.riders.start_from(m_.carrier->links_at_start());
+    Signature& s = c_.signature;
+    const Signature& own = m_.carrier->signature();
+    c_.carrier_u = s.controls(), c_.carrier_p = s.parameters();
+    for (Field f : own.fields(Role::state)) {
+      f.name = "model/" + f.name;
+      s.add(Role::state, f);
+    }
+    s.add(Role::control, own.fields(Role::control));
+    for (Field f : own.fields(Role::parameter)) {
+      if (s.find_if(Role::parameter, f.name)) f.name = "model/" + f.name;  // a wind of its own, say
+      s.add(Role::parameter, f);
     }
   }
 

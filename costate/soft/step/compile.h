@@ -9,6 +9,7 @@
 #include "costate/soft/soft_model.h"
 #include "costate/soft/step/assembly.h"
 #include "costate/soft/step/hold_motion.h"
+#include "costate/soft/step/riders.h"
 #include "costate/system/signature.h"
 
 namespace costate::soft {
@@ -20,8 +21,13 @@ struct Compiled {
   int copies = 2;  // arrays of 3n numbers in a state: x, v, and for bdf2 x_old, v_old
   std::int64_t rest = 0, gravity = 0, drag = 0, wind = 0, wind_drag = 0, dt = 0;  // among the parameters
   std::int64_t wind_control = -1;
-  std::vector<char> free;  // per vertex
+  std::vector<char> free;     // per vertex
+  std::vector<char> follows;  // free, or rides: a step finds out where it goes
   HoldMotion held;
+  Riders riders;                                               // on the links of model.carrier
+  std::int64_t carrier_u = 0, carrier_p = 0;                   // where its controls and parameters begin
+  std::int64_t carrier_x() const { return 3LL * copies * n; }  // and its state
+  int dofs() const { return model.carrier ? model.carrier->dofs() : 0; }
   std::vector<std::string> names;  // of the part of each term
   std::vector<std::unique_ptr<Term>> terms;
   std::int64_t kept = 0;              // numbers that terms keep of the rest shape

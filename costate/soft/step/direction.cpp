@@ -37,6 +37,7 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
 
 bool ImplicitStep::direction(const Numbers& m, double tolerance, StepScratch& s) const {
   for (std::size_t k = 0; k < s.d.size(); ++k) s.d[k] = c_.free[k / 3] ? -s.r[k] : 0;
+  if (s.carried) return carried_direction(m, s);
   if (c_.n >= kManyVertices) {
     // Far from the solution a direction need not be better than the matrix that it is one of.
     const double rough = std::clamp(0.3 * s.norm / s.forces, 1e-2, 0.1);

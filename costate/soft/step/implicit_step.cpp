@@ -6,6 +6,7 @@
 #include "costate/core/error.h"
 #include "costate/core/interrupt.h"
 #include "costate/core/text.h"
+#include "costate/soft/step/carried_scratch.h"
 
 namespace costate::soft {
 
@@ -27,7 +28,30 @@ StepScratch::StepScratch(const Compiled& c) {
   block_slots.resize(std::size_t(9 * c.assembly->block_slots()));
   blocks.resize(std::size_t(9 * c.assembly->blocks()));
   cholesky.analyse(c.n, c.assembly->pairs(), c.model.rest, c.free, c.n >= kManyVertices);
+  if (c.model.carrier) carried = std::make_unique<CarriedScratch>(c);
 }
+StepScratch::~StepScratch() = default;
+
+void StepScratch::forget() {
+  factored = false;
+  if (carried) carried->linearised = false;
+}
+
+template <class Real>
+void StepScratch::save(Real* tape) const {
+  std::copy(z.begin(), z.end(), tape);
+  if (carried) std::copy(carried->forces.begin(), carried->forces.end(), tape + z.size());
+}
+template <class Real>
+void StepScratch::restore(const Real* tape) {
+  std::copy(tape, tape + z.size(), z.begin());
+  if (carried) std::copy_n(tape + z.size(), carried->forces.size(), carried->forces.begin());
+  forget();
+}
+template void StepScratch::save<float>(float*) const;
+template void StepScratch::save<double>(double*) const;
+template void StepScratch::restore<float>(const float*);
+template void StepScratch::restore<double>(const double*);
 
 ImplicitStep::Numbers ImplicitStep::prepare(const In& in, StepScratch& s) const {
   Numbers m;
@@ -73,7 +97,7 @@ void ImplicitStep::set_held(const In& in, const Numbers& m, double* z, StepScrat
   c_.held.move(m.x, in.u, m.dt, s.held_x.data(), s.held_v.data());
   const double hold = m.scheme.hold;
   for (int k = 0; k < 3 * c_.n; ++k) {
-    if (c_.free[std::size_t(k / 3)]) continue;
+    if (c_.follows[std::size_t(k / 3)]) continue;
     const double end = s.held_x[std::size_t(k)];
     z[k] = hold == 1 ? end : m.x[k] + hold * (end - m.x[k]);
   }
@@ -203,13 +227,12 @@ std::string ImplicitStep::undefined_cell(const At& at) const {
   return {};
 }
 
-// Held vertices go where they are told, each time as far as nothing is in their way; in between, what they
+// From where they are now, held vertices go where they are told, each time as far as nothing is in their way; in between, what they
 // push gives way. Where the step ends does not depend on how it was reached, so nothing of this is
 // differentiated.
 void ImplicitStep::push(const In& in, const Numbers& m, StepScratch& s) const {
   constexpr int kPushes = 100, kIterations = 20;
   constexpr double kRoughly = 1e-3;
-  std::copy(m.x, m.x + s.z.size(), s.z.begin());
   for (int k = 0; k < kPushes; ++k) {
     std::copy(s.z.begin(), s.z.end(), s.trial.begin());
     set_held(in, m, s.trial.data(), s);
@@ -244,6 +267,10 @@ void ImplicitStep::stay_where_lower(const In& in, const Numbers& m, StepScratch&
 
 // From where the velocities lead, or if a law has no value there from where the bodies are.
 void ImplicitStep::start(const In& in, const Numbers& m, StepScratch& s) const {
+  if (c_.model.carrier) {
+    start_carried(m, s);
+    return push(in, m, s);
+  }
   for (std::size_t k = 0; k < s.z.size(); ++k)
     s.z[k] = m.x[k] + (m.a > 0 ? m.scheme.hold * m.dt * m.v[k] : 0);
   set_held(in, m, s.z.data(), s);
@@ -253,7 +280,10 @@ void ImplicitStep::start(const In& in, const Numbers& m, StepScratch& s) const {
     const double step = longest(m, m.x, s.d.data(), s);
     for (std::size_t k = 0; k < s.z.size(); ++k)
       if (c_.free[k / 3]) s.z[k] = m.x[k] + step * s.d[k];
-    if (step < 1 && c_.self) push(in, m, s);
+    if (step < 1 && c_.self) {
+      std::copy(m.x, m.x + s.z.size(), s.z.begin());
+      push(in, m, s);
+    }
   }
   at.z = s.z.data();
   if (undefined_cell(at).empty()) {
@@ -276,25 +306,32 @@ void ImplicitStep::start(const In& in, const Numbers& m, StepScratch& s) const {
 bool ImplicitStep::search(const Numbers& m, double& now, StepScratch& s) const {
   double slope = 0;
   for (std::size_t k = 0; k < s.z.size(); ++k) slope += s.r[k] * s.d[k];
-  // Where differences of the potential are rounding, the residual decides.
+  if (s.carried) slope += carried_slope(s);
+  // Where differences of the potential are rounding, the residual decides; with a carrier, whose work is not
+  // exact, one that falls by half does, too.
   const bool fine = -slope < 1e-10 * (std::abs(now) + 1e-300);
+  const double norm = s.norm;
   double step = longest(m, s.z.data(), s.d.data(), s);
   for (int halvings = 0; halvings < 40; ++halvings, step *= 0.5) {
     for (std::size_t k = 0; k < s.z.size(); ++k) s.trial[k] = s.z[k] + step * s.d[k];
+    if (s.carried && !carried_trial(m, step, s)) continue;
     const double then = potential(m, s.trial.data(), s);
     if (!std::isfinite(then)) continue;
-    const bool lower = then <= now + 1e-4 * step * slope;
-    if (!lower && !fine) continue;
-    const double trial_forces = residual(m, s.trial.data(), s);
-    const double trial_norm = norm_free(s.r);
-    if (lower || trial_norm < s.norm) {
+    const double work = s.carried ? carried_work(s) : 0;
+    const bool lower = then + work <= now + 1e-4 * step * slope;
+    if (!lower && !fine && !s.carried) continue;
+    measure(m, s.trial.data(), s);
+    const bool closer = (fine && s.norm < norm) || (s.carried && s.norm < 0.5 * norm);
+    if (lower || closer) {
       s.z.swap(s.trial);
-      now = then, s.norm = trial_norm, s.forces = trial_forces;
+      if (s.carried) s.carried->forces = s.carried->now, s.carried->state_now = s.carried->state;
+      now = then;
       return true;
     }
     if (fine) break;
   }
-  s.forces = residual(m, s.z.data(), s);
+  if (s.carried) carry(s.carried->forces, s.z.data(), m.at.p + c_.rest, s);
+  measure(m, s.z.data(), s);
   return false;
 }
 
@@ -309,8 +346,13 @@ void ImplicitStep::fail(const Numbers& m, const StepScratch& s) const {
       Error::Kind::numerics);
 }
 
+void ImplicitStep::measure(const Numbers& m, const double* z, StepScratch& s) const {
+  s.forces = residual(m, z, s), s.norm = norm_free(s.r);
+  if (s.carried) balance(m, s);
+}
+
 bool ImplicitStep::iterate(const Numbers& m, double tolerance, int most, StepScratch& s) const {
-  s.forces = residual(m, s.z.data(), s), s.norm = norm_free(s.r);
+  measure(m, s.z.data(), s);
   s.single_age = -1;
   double now = potential(m, s.z.data(), s), largest = 0;
   for (const double z : s.z) largest = std::max(largest, std::abs(z));
@@ -331,8 +373,9 @@ bool ImplicitStep::iterate(const Numbers& m, double tolerance, int most, StepScr
 }
 
 void ImplicitStep::solve(const In& in, StepScratch& s) const {
-  s.factored = false;
+  s.forget();
   const Numbers m = prepare(in, s);
+  if (s.carried) begin_carried(in, m, s);
   start(in, m, s);
   if (!iterate(m, c_.model.tolerance, c_.model.max_iterations, s)) fail(m, s);
 }
@@ -343,12 +386,13 @@ void ImplicitStep::finish(const In& in, const StepScratch& s, double* y) const {
   const std::ptrdiff_t n3 = 3 * c_.n;
   const double *x = in.x, *v = in.x + n3;
   for (std::ptrdiff_t k = 0; k < n3; ++k) {
-    if (!c_.free[std::size_t(k / 3)]) continue;
+    if (!c_.follows[std::size_t(k / 3)]) continue;
     y[k] = h.X1 * s.z[std::size_t(k)] + h.X2 * x[k];
     y[n3 + k] = h.V1 / dt * (s.z[std::size_t(k)] - s.w[std::size_t(k)]) + h.V2 * v[k];
   }
   c_.held.move(x, in.u, dt, y, y + n3);
   if (c_.copies == 4) std::copy(in.x, in.x + 2 * n3, y + 2 * n3);
+  if (s.carried) std::copy(s.carried->state.begin(), s.carried->state.end(), y + c_.carrier_x());
 }
 
 double ImplicitStep::energy(const In& in, StepScratch& s) const {

@@ -12,6 +12,7 @@
 // of mu . r. Both use H at the solution, not shifted, factored once, and refine what they solve for with
 // residuals in extended precision.
 // Held vertices are inputs: z there is known, and the rows of H between free and held ones carry their part.
+// Vertices that ride on a carrier are found together with the forces on it: carried_step.cpp.
 // [1] Nocedal, Wright: Numerical Optimization, 2nd ed., sections 3.4 and 11.1.
 // Tests: tests/soft/soft_test.cpp (closed forms, published digits), tests/contract/list.cpp.
 #pragma once
@@ -26,8 +27,18 @@ namespace costate::soft {
 // From so many vertices on a step makes one factorisation, not one per iteration.
 inline constexpr int kManyVertices = 400;
 
+struct CarriedScratch;  // carried_scratch.h
+
 struct StepScratch {
   explicit StepScratch(const Compiled& c);
+  ~StepScratch();
+  // What a transpose starts from: z, and the forces on the carrier.
+  template <class Real>
+  void save(Real* tape) const;
+  template <class Real>
+  void restore(const Real* tape);
+  void forget();  // what was derived from the last solution
+
   std::vector<double> z, y, w, r, d, trial, mass, mass_bar, wind, zero;  // of vertices
   std::vector<double> slots, slots_w, slots_rest, sums, values, block_slots, blocks, kept;
   std::vector<double> held_x, held_v;  // of held vertices: where the step takes them; of all: zero
@@ -44,6 +55,7 @@ struct StepScratch {
   double norm = 0, forces = 0;                // of r at z, and of what it is the sum of
   double residual = 0, adjoint_residual = 0;  // relative
   int iterations = 0;
+  std::unique_ptr<CarriedScratch> carried;  // null: there is no carrier
 };
 
 class ImplicitStep {
@@ -60,12 +72,6 @@ class ImplicitStep {
   };
   // s.z of the step, by Newton's iteration. Error where it does not converge.
   void solve(const In& in, StepScratch& s) const;
-  // The same from z that a step has left.
-  template <class Real>
-  void restore(const Real* z, StepScratch& s) const {
-    std::copy(z, z + s.z.size(), s.z.begin());
-    s.factored = false;
-  }
   // The state after the step, from s.z.
   void finish(const In& in, const StepScratch& s, double* y) const;
   // Tangent of finish(solve()); null pointers are zero.
@@ -84,6 +90,9 @@ class ImplicitStep {
     double wind_drag;
     const double *x, *v, *x_old, *v_old;
     At at;
+  };
+  struct Rates {  // tangents or cotangents of dt, a and rate
+    double dt = 0, a = 0, rate = 0;
   };
   Numbers prepare(const In& in, StepScratch& s) const;
   // Where held vertices are at z; s.held_x and s.held_v at the end of the step.
@@ -107,11 +116,29 @@ class ImplicitStep {
   void start(const In& in, const Numbers& num, StepScratch& s) const;
   void stay_where_lower(const In& in, const Numbers& num, StepScratch& s) const;
   bool search(const Numbers& num, double& potential_now, StepScratch& s) const;
+  // s.norm and s.forces, of everything that is to vanish at z.
+  void measure(const Numbers& num, const double* z, StepScratch& s) const;
+  // Of a carrier: carried_step.cpp. rest: the model's rest positions.
+  void begin_carried(const In& in, const Numbers& num, StepScratch& s) const;
+  void start_carried(const Numbers& num, StepScratch& s) const;
+  void carry(const std::vector<double>& forces, double* z, const double* rest, StepScratch& s) const;
+  bool carried_trial(const Numbers& num, double step, StepScratch& s) const;
+  void balance(const Numbers& num, StepScratch& s) const;
+  double carried_work(StepScratch& s) const;
+  double carried_slope(const StepScratch& s) const;
+  void riders_of(const double* v, const double* rest, StepScratch& s) const;
+  void stiffness(const double* rest, bool curved, StepScratch& s) const;
+  bool factor_forces(StepScratch& s) const;
+  bool carried_direction(const Numbers& num, StepScratch& s) const;
+  bool carried_newton(const Numbers& num, bool curved, StepScratch& s) const;
+  // carried_derivatives.cpp
+  void linearise_carried(const In& in, const Numbers& num, StepScratch& s) const;
+  void follow_riders(StepScratch& s) const;
+  void carried_jvp(const In& in, const In& dot, const Numbers& num, StepScratch& s) const;
+  void carried_vjp(const In& in, const Numbers& num, const double* out_bar, const Bar& bar, Rates& rates_bar,
+                   StepScratch& s) const;
   void factor_at_solution(const Numbers& num, StepScratch& s) const;
-  // Stages of the tangent and of the transpose. Rates: tangents or cotangents of dt, a and rate.
-  struct Rates {
-    double dt = 0, a = 0, rate = 0;
-  };
+  // Stages of the tangent and of the transpose.
   void predict_jvp(const In& in, const In& dot, const Numbers& num, const Rates& rates, StepScratch& s) const;
   void residual_jvp(const In& dot, const Numbers& num, const Rates& rates, StepScratch& s) const;
   void solve_jvp(const In& in, const In& dot, const Numbers& num, const Rates& rates, StepScratch& s) const;
@@ -119,7 +146,8 @@ class ImplicitStep {
                   double* y_dot) const;
   void finish_vjp(const Numbers& num, const double* out_bar, const Bar& bar, Rates& rates_bar,
                   StepScratch& s) const;
-  void solve_vjp(const In& in, const Numbers& num, const Bar& bar, Rates& rates_bar, StepScratch& s) const;
+  void solve_vjp(const In& in, const Numbers& num, const double* out_bar, const Bar& bar, Rates& rates_bar,
+                 StepScratch& s) const;
   void inertia_vjp(const Numbers& num, const Bar& bar, Rates& rates_bar, StepScratch& s) const;
   void forces_vjp(const Numbers& num, const Bar& bar, Rates& rates_bar, StepScratch& s) const;
   void predict_vjp(const Numbers& num, const Bar& bar, const Rates& rates_bar, const StepScratch& s) const;

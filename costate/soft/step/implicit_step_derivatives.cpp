@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "costate/core/error.h"
+#include "costate/soft/step/carried_scratch.h"
 #include "costate/soft/step/implicit_step.h"
 
 namespace costate::soft {
@@ -169,10 +170,10 @@ void ImplicitStep::solve_jvp(const In& in, const In& dot, const Numbers& m, cons
   factor_at_solution(m, s);
   c_.held.move_jvp(m.x, in.u, m.dt, dot.x, dot.u, rates.dt, s.held_x.data(), s.held_v.data());
   for (std::size_t k = 0; k < s.trial.size(); ++k)
-    s.trial[k] = c_.free[k / 3] ? 0 : (1 - hold) * (dot.x ? dot.x[k] : 0) + hold * s.held_x[k];
+    s.trial[k] = c_.follows[k / 3] ? 0 : (1 - hold) * (dot.x ? dot.x[k] : 0) + hold * s.held_x[k];
   multiply(s.trial.data(), s.coupling.data(), s);
   for (std::size_t k = 0; k < s.mu.size(); ++k) s.mu[k] = -(s.mu[k] + s.coupling[k]);
-  solve_refined(s.mu.data(), s);
+  s.carried ? carried_jvp(in, dot, m, s) : solve_refined(s.mu.data(), s);
 }
 
 // The state after the step.
@@ -183,7 +184,7 @@ void ImplicitStep::finish_jvp(const In& dot, const Numbers& m, const Rates& rate
   const auto x_dot = [&](std::ptrdiff_t k) { return dot.x ? dot.x[k] : 0; };
   for (std::ptrdiff_t k = 0; k < n3; ++k) {
     const auto j = std::size_t(k);
-    const bool free = c_.free[j / 3];
+    const bool free = c_.follows[j / 3];
     y_dot[k] = free ? h.X1 * s.mu[j] + h.X2 * x_dot(k) : s.held_x[j];
     y_dot[n3 + k] = free ? h.V1 / m.dt * (s.mu[j] - s.w_bar[j] - rates.dt / m.dt * (s.z[j] - s.w[j])) +
                                h.V2 * x_dot(n3 + k)
@@ -191,6 +192,8 @@ void ImplicitStep::finish_jvp(const In& dot, const Numbers& m, const Rates& rate
   }
   if (c_.copies == 4)
     for (std::ptrdiff_t k = 0; k < 2 * n3; ++k) y_dot[2 * n3 + k] = x_dot(k);
+  for (std::size_t k = 0; s.carried && k < s.carried->state_dot.size(); ++k)
+    y_dot[std::size_t(c_.carrier_x()) + k] = s.carried->state_dot[k].d[0];
 }
 
 // --- the same stages, last one first -----------------------------------------------------------------------
@@ -199,7 +202,7 @@ void ImplicitStep::vjp(const In& in, const double* out_bar, const Bar& bar, Step
   const Numbers m = prepare(in, s);
   Rates rates_bar{};
   finish_vjp(m, out_bar, bar, rates_bar, s);
-  solve_vjp(in, m, bar, rates_bar, s);
+  solve_vjp(in, m, out_bar, bar, rates_bar, s);
   inertia_vjp(m, bar, rates_bar, s);
   forces_vjp(m, bar, rates_bar, s);
   predict_vjp(m, bar, rates_bar, s);
@@ -215,7 +218,7 @@ void ImplicitStep::finish_vjp(const Numbers& m, const double* out_bar, const Bar
     const auto j = std::size_t(k);
     const double xb = out_bar[k], vb = out_bar[n3 + k];
     s.w_bar[j] = s.mu[j] = s.held_x[j] = s.held_v[j] = 0;
-    if (c_.free[j / 3]) {
+    if (c_.follows[j / 3]) {
       s.mu[j] = -(h.X1 * xb + h.V1 / m.dt * vb);
       bar.x[k] += h.X2 * xb;
       bar.x[n3 + k] += h.V2 * vb;
@@ -230,14 +233,14 @@ void ImplicitStep::finish_vjp(const Numbers& m, const double* out_bar, const Bar
 }
 
 // The solve, and what it asks of held vertices.
-void ImplicitStep::solve_vjp(const In& in, const Numbers& m, const Bar& bar, Rates& rates_bar,
-                             StepScratch& s) const {
+void ImplicitStep::solve_vjp(const In& in, const Numbers& m, const double* out_bar, const Bar& bar,
+                             Rates& rates_bar, StepScratch& s) const {
   const double hold = m.scheme.hold;
   factor_at_solution(m, s);
-  solve_refined(s.mu.data(), s);
+  s.carried ? carried_vjp(in, m, out_bar, bar, rates_bar, s) : solve_refined(s.mu.data(), s);
   multiply(s.mu.data(), s.coupling.data(), s);
   for (std::size_t k = 0; k < s.mu.size(); ++k) {
-    if (c_.free[k / 3]) continue;
+    if (c_.follows[k / 3]) continue;
     bar.x[k] += (1 - hold) * s.coupling[k];
     s.held_x[k] += hold * s.coupling[k];
   }

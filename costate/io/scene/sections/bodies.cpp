@@ -119,7 +119,7 @@ void read_start(const SceneFile& file, BodiesPart& part) {
 
 }  // namespace
 
-BodiesPart read_bodies_part(const SceneFile& file) {
+BodiesPart read_bodies_part(const SceneFile& file, bool with_contact) {
   const TomlValue& m = file.table(*file.root().find("model"), "model");
   file.require_known_keys(m, {"file", "integrator"}, "[model]");
   const TomlValue& name = file.required(m, "file", "[model]", "add the model: file = \"arm.xml\"");
@@ -135,7 +135,7 @@ BodiesPart read_bodies_part(const SceneFile& file) {
     const auto chosen = std::find(names.begin(), names.end(), file.choice(*v, "integrator", names));
     part.model->options.integrator = rigid::kIntegrators.begin()[chosen - names.begin()].second;
   }
-  read_contact(file, part);
+  if (with_contact) read_contact(file, part);
   file.told_at(name.place,
                [&] { return rigid::make_system<double>(*part.model, part.options)->signature(); });
   read_start(file, part);

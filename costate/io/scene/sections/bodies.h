@@ -1,5 +1,5 @@
 // The section of rigid bodies: [model], [contact], [start]. With [domain] the model stands among particles,
-// and they read its tables here too.
+// with [soft] soft bodies ride on it, and these read its tables here too.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,8 @@ struct BodiesPart {
   std::vector<double> x0 = {};             // q, v, act
   std::vector<double> rest_controls = {};  // of actuators that nothing drives
 };
-BodiesPart read_bodies_part(const SceneFile& file);
+// [contact] may be about something else: then the model's contacts are as its file has them.
+BodiesPart read_bodies_part(const SceneFile& file, bool with_contact = true);
 
 // What [controls] and [optimize] can name about a model whose state begins at number `q` of the physics'
 // state, and its controls at number `ctrl` of a knot.

@@ -4,8 +4,19 @@
 
 namespace costate::io {
 
-void MeshesPicture::begin(const study::Inputs&) {
+void MeshesPicture::begin(const study::Inputs& inputs) {
   recording_ = {};
+  film_.reset();
+  if (model_.model) {
+    const Signature own = rigid::make_system<double>(*model_.model)->signature();
+    film_ = std::make_unique<Film>(
+        Film{own, rigid::Observer(*model_.model, own, {}), RigidPicture(*model_.model), {}});
+    for (const Field& f : own.fields(Role::parameter)) {
+      const Field* given = model_.signature.find_if(Role::parameter, f.name);
+      for (std::int64_t i = 0; i < f.size; ++i)
+        film_->parameters.push_back(given ? inputs.p[std::size_t(given->offset + i)] : 0.0);
+    }
+  }
   recording_.up = 'z';
   recording_.ground = float(ground_);
   for (const DrawnBall& ball : balls_) {
@@ -31,12 +42,21 @@ void MeshesPicture::begin(const study::Inputs&) {
 
 void MeshesPicture::frame(double, const std::vector<double>& state) {
   ++recording_.frames;
+  if (film_) {
+    const auto first = state.begin() + std::ptrdiff_t(model_.first_state);
+    const std::vector<double> x(first, first + film_->signature.states());
+    film_->geoms.add_frame(film_->observer.body_poses(x, film_->parameters));
+  }
   for (std::size_t m = 0; m < vertices_.size(); ++m)
     for (const int v : vertices_[m])
       for (int d = 0; d < 3; ++d)
         recording_.meshes[m].vertices.push_back(float(state[std::size_t(3 * v + d)]));
 }
 
-Recording MeshesPicture::finish() { return std::move(recording_); }
+Recording MeshesPicture::finish() {
+  if (film_)
+    for (Body& body : film_->geoms.finish().bodies) recording_.bodies.push_back(std::move(body));
+  return std::move(recording_);
+}
 
 }  // namespace costate::io

@@ -1,13 +1,17 @@
 // The section of soft bodies and cloth (costate/soft/soft_system.h): [soft] for all of them, [[materials]],
 // [[parts]] made of them, [[holds]] of vertices, [[obstacles]] and [contact]. A driven hold NAME has the
 // controls NAME_x, NAME_y, NAME_z, its velocity, and one that turns NAME_spin_x, ...; a driven number of a
-// material NAME_contraction, a driven pressure NAME_pressure, a driven wind wind_x, wind_y, wind_z.
+// material NAME_contraction, a driven pressure NAME_pressure, a driven wind wind_x, wind_y, wind_z. With [model]
+// parts and holds ride on its bodies, [start] is the model's, and its actuators are controls.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <span>
 
 #include "costate/core/text.h"
+#include "costate/coupled/carrier.h"
 #include "costate/io/scene/section.h"
+#include "costate/io/scene/sections/bodies.h"
 #include "costate/io/scene/sections/meshes_picture.h"
 #include "costate/io/text/cell_mesh.h"
 #include "costate/soft/laws/law.h"
@@ -31,6 +35,7 @@ struct SoftReader {
   std::vector<int> first = {};  // vertex of each part
   std::vector<DrawnSurface> surfaces = {};
   std::vector<Drivable> drivable = {};
+  std::optional<BodiesPart> robot = {};
 
   std::size_t choice(const TomlValue& table, const char* key, std::span<const char* const> words,
                      std::size_t otherwise) const {
@@ -249,12 +254,34 @@ struct SoftReader {
     constexpr const char* kShapes[] = {"cloth", "block", "ball", "file", "rod", "shirt"};
     constexpr Color kColors[] = {0xd98b5f, 0x4f86c6, 0x6aa56a, 0xb06fb5, 0xc9a13b};
     for (const TomlValue& p : file.tables("parts", kMost)) {
-      file.require_known_keys(
-          p, {"name",     "shape",    "cells",  "size",     "count",           "origin", "plane",
-              "material", "velocity", "color",  "file",     "scale",           "radius", "obstacle",
-              "driven",   "turns",    "over",   "pressure", "pressure_driven", "points", "along",
-              "towards",  "beside",   "closed", "depth"},
-          "[[parts]]");
+      file.require_known_keys(p,
+                              {"name",
+                               "shape",
+                               "cells",
+                               "size",
+                               "count",
+                               "origin",
+                               "plane",
+                               "material",
+                               "velocity",
+                               "color",
+                               "file",
+                               "scale",
+                               "radius",
+                               "obstacle",
+                               "driven",
+                               "turns",
+                               "over",
+                               "pressure",
+                               "pressure_driven",
+                               "points",
+                               "along",
+                               "towards",
+                               "beside",
+                               "closed",
+                               "depth",
+                               "body"},
+                              "[[parts]]");
       const std::string name = file.name_of(p, "part", "flag");
       if (p.find("over")) {
         over(p, name);
@@ -271,11 +298,11 @@ struct SoftReader {
       first.push_back(soft::add_part(model, name, kind, mesh, obstacle ? -1 : material_of(p),
                                      vector_or(p, "origin", {0, 0, 0})));
       if (obstacle) {
-        soft::Hold hold{name, {}, flag(p, "driven"), flag(p, "turns")};
+        soft::Hold hold{name, {}, flag(p, "driven"), flag(p, "turns"), body_of(p)};
         for (int i = first.back(); i < model.vertices(); ++i) hold.vertices.push_back(i);
         model.holds.push_back(hold);
-      } else if (p.find("driven") || p.find("turns")) {
-        file.fail(p.place, "driven and turns are keys of obstacles",
+      } else if (p.find("driven") || p.find("turns") || p.find("body")) {
+        file.fail(p.place, "driven, turns and body are keys of obstacles",
                   "add obstacle = true, or a table [[holds]]");
       }
       model.parts.back().pressure = file.number_or(p, "pressure", 0);
@@ -289,11 +316,36 @@ struct SoftReader {
       file.fail(t.place, "there are no parts", "add [[parts]] with a name, a shape, size and count");
   }
 
+  // The body of the model that vertices ride on; empty: none.
+  std::string body_of(const TomlValue& table) const {
+    const TomlValue* name = table.find("body");
+    if (!name) return {};
+    const std::string& body = file.string(*name, "body");
+    if (!robot)
+      file.fail(name->place, "there is no model with bodies", "add [model] with file = \"arm.xml\"");
+    const std::vector<std::string>& links = model.carrier->links();
+    if (std::find(links.begin(), links.end(), body) == links.end())
+      file.fail(name->place, "the model has no body '" + body + "'", suggestion(body, links));
+    return body;
+  }
+  void read_model(double dt) {
+    const TomlValue* table = file.root().find("model");
+    if (!table) return file.require_known_keys(file.table_or_empty("start"), {}, "[start]");
+    robot = read_bodies_part(file, false);
+    robot->model->options.timestep = dt;
+    file.told_at(table->place, [&] {
+      model.carrier =
+          coupled::carrier({.model = *robot->model, .options = robot->options, .initial_state = robot->x0});
+      return 0;
+    });
+  }
+
   // Vertices inside a box of rest positions, or given by number.
   void holds() {
     for (const TomlValue& h : file.tables("holds", kMost)) {
-      file.require_known_keys(h, {"name", "part", "low", "high", "vertices", "driven", "turns"}, "[[holds]]");
-      soft::Hold hold{file.name_of(h, "hold", "corner"), {}, flag(h, "driven"), flag(h, "turns")};
+      file.require_known_keys(h, {"name", "part", "low", "high", "vertices", "driven", "turns", "body"},
+                              "[[holds]]");
+      soft::Hold hold{file.name_of(h, "hold", "corner"), {}, flag(h, "driven"), flag(h, "turns"), body_of(h)};
       int begin = 0, end = model.vertices();
       if (const TomlValue* name = h.find("part")) {
         const std::size_t k = part_of(*name);
@@ -365,6 +417,19 @@ struct SoftReader {
     if (model.wind_driven) drive("wind", true);
   }
 
+  // Its actuators and its start. Where it starts is not a variable: vertices that ride start there too.
+  DrawnModel add_model(Draft& draft) const {
+    const Signature& all = draft.setup.signature;
+    const auto q = std::size_t(all.find(Role::state, "model/q").offset);
+    const Field* ctrl = all.find_if(Role::control, "ctrl");
+    add_bodies(*robot, q, ctrl ? std::size_t(ctrl->offset) : 0, draft);
+    std::erase_if(draft.groups, [](const VariableGroup& g) { return g.name.starts_with("start.position."); });
+    draft.setup.facts.insert(draft.setup.facts.end(), {{"model", robot->model_file},
+                                                       {"dofs", std::to_string(robot->model->nv)},
+                                                       {"actuators", std::to_string(robot->model->nu())}});
+    return {robot->model, all, q};
+  }
+
   std::vector<study::RowGroup> groups() const {
     const std::int64_t speeds = std::int64_t(model.rest.size());
     std::vector<study::RowGroup> all = {{.name = "vertices", .dimension = 3},
@@ -398,19 +463,19 @@ Draft read_soft(const SceneFile& file) {
                           {"gravity", "drag", "wind", "wind_drag", "wind_driven", "integrator", "tolerance",
                            "max_iterations", "ground"},
                           "[soft]");
-  file.require_known_keys(file.table_or_empty("start"), {}, "[start]");
+  Draft draft;
+  study::Setup& setup = draft.setup;
+  read_run(file, 0.01, 1, setup);
   SoftReader reader{file, t};
+  reader.read_model(setup.dt);
   reader.world();
   reader.materials();
   reader.parts();
   reader.holds();
   reader.contact();
   reader.controls();
-  Draft draft;
   draft.drivable = reader.drivable;
   soft::SoftModel& m = reader.model;
-  study::Setup& setup = draft.setup;
-  read_run(file, 0.01, 1, setup);
   m.dt = setup.dt;
   setup.signature = file.told_at(t.place, [&] { return soft::soft_bodies<double>(m)->signature(); });
   const auto make = [](const soft::SoftModel& model) {
@@ -435,10 +500,12 @@ Draft read_soft(const SceneFile& file) {
   setup.facts = {{"vertices", vertices}, {"cells", count}, {"steps", steps}};
   setup.identity = setup.headline;
   setup.quantities = std::make_shared<study::FieldQuantities>(setup.signature, reader.groups());
+  DrawnModel drawn;
+  if (reader.robot) drawn = reader.add_model(draft);
   double lowest = 0;
   for (std::size_t i = 2; i < m.rest.size(); i += 3) lowest = std::min(lowest, m.rest[i]);
   setup.picture =
-      std::make_shared<MeshesPicture>(reader.surfaces, balls(m), file.number_or(t, "ground", lowest));
+      std::make_shared<MeshesPicture>(reader.surfaces, balls(m), file.number_or(t, "ground", lowest), drawn);
   setup.stencil = {.step = 1e-5, .gate = 1e-6};
   draft.dimension = 3;
   draft.up = 2;
