@@ -16,7 +16,8 @@
 //          dist = n.(p2 - p1), point = (p1 + p2)/2
 //
 // Faces are preferred where an edge is hardly better: a face has several points. The rules and their
-// tolerances are MuJoCo's, up to eight points. Which case, and what each v is, is held; the transpose is of
+// tolerances are MuJoCo's, up to eight points; here the deepest comes first, so that the distance of a slot
+// is continuous where two corners change places. Which case, and what each v is, is held; the transpose is of
 // the formulas above.
 //
 // [1] Ericson: Real-Time Collision Detection, 2005.

@@ -179,8 +179,13 @@ void clip_faces(const Frames& f, const double* reference, const double* incident
       again |= dx * dx + dy * dy < same;
     }
     if (again) continue;
-    kept[c.count] = now[k].v;
-    c.vertex[c.count++] = now[k].what;
+    int at = c.count++;
+    for (; at > 0 && now[k].v.z < kept[at - 1].z; --at) {
+      kept[at] = kept[at - 1];
+      c.vertex[at] = c.vertex[at - 1];
+    }
+    kept[at] = now[k].v;
+    c.vertex[at] = now[k].what;
   }
 }
 

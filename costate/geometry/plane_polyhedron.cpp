@@ -233,7 +233,6 @@ LowestVertices lowest_vertices(const Shape<double>& plane, const Shape<double>& 
   const auto vertex = [&](int i) -> const Vec3<double>& { return mesh.vertices[i]; };
   LowestVertices r;
   const int lowest = farthest_vertex(mesh, -up);
-  if (centre_height + dot(up, vertex(lowest)) > margin) return r;
   r.vertex[r.count++] = lowest;
   int face = -1;
   double most = 2;
@@ -250,9 +249,9 @@ LowestVertices lowest_vertices(const Shape<double>& plane, const Shape<double>& 
   int start = 0;
   while (mesh.face_vertices[begin + start] != lowest) ++start;
   const auto round = [&](int k) { return mesh.face_vertices[begin + (start + k) % size]; };
+  const auto below = [&](int i) { return dot(up, vertex(i)); };
   const auto counts = [&](int k) {
-    const double below = dot(up, vertex(round(k)));
-    return below <= 0 && centre_height + below <= margin;
+    return below(round(k)) <= 0 && centre_height + below(round(k)) <= margin;
   };
   int candidates = 0, farthest = 0, left = 0, right = 0;
   double far = -1, far_left = 0, far_right = 0;
@@ -265,9 +264,17 @@ LowestVertices lowest_vertices(const Shape<double>& plane, const Shape<double>& 
       farthest = k;
     }
   }
+  // The lowest first; of those as low as each other the first round the face.
+  const auto insert = [&](int i) {
+    int at = std::min(r.count, kMeshSlots - 1);
+    if (r.count == kMeshSlots && !(below(i) < below(r.vertex[at]))) return;
+    for (; at > 0 && below(i) < below(r.vertex[at - 1]); --at) r.vertex[at] = r.vertex[at - 1];
+    r.vertex[at] = i;
+    r.count = std::min(r.count + 1, kMeshSlots);
+  };
   if (candidates < kMeshSlots) {
     for (int k = 1; k < size; ++k)
-      if (counts(k)) r.vertex[r.count++] = round(k);
+      if (below(round(k)) <= 0) insert(round(k));
     return r;
   }
   const Vec3<double> across = cross(mesh.face_normals[face], vertex(round(farthest)) - vertex(lowest));
@@ -284,7 +291,7 @@ LowestVertices lowest_vertices(const Shape<double>& plane, const Shape<double>& 
     }
   }
   for (int k = 1; k < size; ++k)
-    if (k == farthest || (k == left && left > 0) || (k == right && right > 0)) r.vertex[r.count++] = round(k);
+    if (k == farthest || (k == left && left > 0) || (k == right && right > 0)) insert(round(k));
   return r;
 }
 

@@ -9,11 +9,13 @@
 //              and two more of the lower rim, x - r e/2 + h a +- (sqrt 3 / 2) r (e x a). Standing within 1e-5
 //              rad of upright, e is a point of the rim that moves with the body (its direction would spin
 //              with a tilt that is rounding).
-//   mesh       the lowest vertex, and going round the face there that looks down most, its vertices within
-//              the margin and below the centre; four at most: of more, the lowest, the farthest from it, and
-//              the farthest to either side of these two
+//   mesh       the lowest vertex and, of the face there that looks down most, the vertices within the margin
+//              and below the centre; of more than four of these the lowest, the farthest from it, and the
+//              farthest to either side of these two; of fewer, the lowest others of that face as well,
+//              beyond the margin. The lower one first, so that the height of a slot is continuous: two
+//              vertices change places where they are equally high.
 //
-// Numbers and choices are MuJoCo's, and the order but for boxes. Which points are taken is held.
+// Numbers and choices are MuJoCo's, and the order except of boxes and meshes. Which points are taken is held.
 // Tests: tests/geometry/solid_test.cpp.
 #pragma once
 

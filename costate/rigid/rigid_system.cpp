@@ -43,7 +43,7 @@ class RigidSystem final : public System<Real> {
   static constexpr int kLanes = lanes_of<S>;
 
   struct Scratch : Workspace {
-    Scratch(const Stepper& s, const std::vector<std::string>& geom_names) : work(s), report(s, geom_names) {}
+    Scratch(const Stepper& s, const ReportNames& names) : work(s), report(s, names) {}
     Work<S> work;
     StepReport<S> report;
     std::unique_ptr<Work<D>> dual;  // made on first use: twice the memory
@@ -59,9 +59,11 @@ class RigidSystem final : public System<Real> {
   RigidSystem(const Model& model, const Stepper& stepper, const Signature& signature)
       : signature_(signature), stepper_(stepper) {
     for (std::size_t j = 0; j < model.joints.size(); ++j)
-      joint_names_.push_back(name_of(model.joints[j].name, j));
+      names_.joints.push_back(name_of(model.joints[j].name, j));
+    for (std::size_t t = 0; t < model.tendons.size(); ++t)
+      names_.tendons.push_back(name_of(model.tendons[t].name, t));
     for (std::size_t g = 0; g < model.geoms.size(); ++g)
-      geom_names_.push_back(name_of(model.geoms[g].name, g));
+      names_.geoms.push_back(name_of(model.geoms[g].name, g));
   }
 
   const Stepper& stepper() const { return stepper_; }
@@ -72,7 +74,7 @@ class RigidSystem final : public System<Real> {
     return {.jvp = true, .vjp = true, .second_order = true};
   }
   std::unique_ptr<Workspace> make_workspace() const override {
-    return std::make_unique<Scratch>(stepper_, geom_names_);
+    return std::make_unique<Scratch>(stepper_, names_);
   }
 
   void step(const StepContext&, const Inputs<Real>& in, Real* y, Real* tape,
@@ -144,7 +146,7 @@ class RigidSystem final : public System<Real> {
   }
 
   typename System<Real>::Fault fault(const Inputs<Real>& in, int lane) const override {
-    return step_fault(stepper_, signature_, joint_names_, in, lane, kLanes);
+    return step_fault(stepper_, signature_, names_.joints, in, lane, kLanes);
   }
 
   // Unit vectors and the like are the same in all steps of a run; cotangents of parameters stay in packs.
@@ -303,7 +305,7 @@ class RigidSystem final : public System<Real> {
 
   Signature signature_;
   Stepper stepper_;
-  std::vector<std::string> joint_names_, geom_names_;
+  ReportNames names_;
 };
 
 }  // namespace

@@ -21,7 +21,7 @@
 
 namespace costate::rigid {
 
-// What happens inside a step in which a contact begins or ends.
+// What happens inside a step in which a contact, or the limit of a joint, begins or ends to act.
 //   none        the step does not notice until it is over, as in MuJoCo: gradients are those of the time grid
 //   split       the step is cut there, and gradients are those of the physics (split_step.h)
 //   automatic   split, except that models with actuators are left to the time grid; the report says so
@@ -30,7 +30,8 @@ enum class Onset { automatic, none, split };
 
 struct SystemOptions {
   bool applied_forces = false;
-  Onset onset = Onset::automatic;  // of convex and penalty; event and hard see impacts in their own way
+  Onset onset = Onset::
+      automatic;  // of convex and penalty, limits of convex; event and hard see impacts in their own way
   ContactModel contact = ContactModel::convex;
   ImpactOptions impact = {};
   PenaltyOptions penalty = {};

@@ -20,6 +20,21 @@ TEST(BoxBox, StackedBoxesTouchAtFourCorners) {
     }
   EXPECT_EQ(count, 4);
 }
+// So that the distance of a slot is continuous, and zero where a corner touches.
+TEST(BoxBox, TheDeepestCornersComeFirst) {
+  const Shape<double> floor = {{0, 0, -0.5}, Mat3<double>::identity(), {2, 2, 0.5}};
+  for (const double height : {0.3, 0.6}) {
+    const Shape<double> die = {{0, 0, height}, rotation({0.2, 0.1, 0}), {0.3, 0.3, 0.3}};
+    const auto c = contacts(Scene{{box, box}, {floor, die}, 1e7}, floor, die);
+    for (std::size_t k = 1; k < 4; ++k) EXPECT_LT(c[k - 1].dist, c[k].dist);
+    double lowest = 1e300;
+    for (int i = 0; i < 8; ++i) {
+      const Vec3<double> corner = {i & 1 ? 0.3 : -0.3, i & 2 ? 0.3 : -0.3, i & 4 ? 0.3 : -0.3};
+      lowest = std::min(lowest, (die.x + die.R * corner).z);
+    }
+    EXPECT_NEAR(c[0].dist, lowest, 1e-15);
+  }
+}
 TEST(BoxBox, TransposeIsExact) { expect_pair(near_each_other(box, box, 0.35), 400); }
 TEST(BoxBox, TransposeIsExactForAFewDegreesApart) {
   expect_pair(

@@ -75,6 +75,17 @@ TEST(PlaneMesh, LowestVertexAndThoseOfItsFace) {
   ASSERT_EQ(c.size(), 4u);
   for (const auto& p : c) EXPECT_NEAR(p.dist, -0.01, 1e-15);
 }
+// So that the height of a slot is continuous.
+TEST(PlaneMesh, LowerVerticesComeFirstHoweverHighTheyAre) {
+  Shape<double> body = upright({0, 0, 0.5}, 0);
+  body.mesh = &brick();
+  body.R = rotation({0.1, 0.05, 0});
+  const auto c = touch(plane, upright({0, 0, 0}, 1), mesh, body, 0.01);
+  ASSERT_EQ(c.size(), 4u);
+  for (std::size_t k = 1; k < 4; ++k) EXPECT_LT(c[k - 1].dist, c[k].dist);
+  EXPECT_LT(c[3].dist, 0.5);
+  EXPECT_GT(c[0].dist, 0.01);
+}
 TEST(PlaneMesh, TransposeIsExact) { expect_pair(with_mesh(near_each_other(plane, mesh), spindle())); }
 TEST(PlaneMesh, LanesAreIndependent) {
   expect_lanes<double>(with_mesh(near_each_other(plane, mesh), spindle()), 1e-13);

@@ -76,7 +76,7 @@ void write_tree(Writer& w, std::size_t at, const Stepper& s) {
 void write_constraints(Writer& w, std::size_t at, const Stepper& s) {
   const rigid::Constraints& c = s.constraints;
   w.vector(at, s, c.kinds), w.vector(at, s, c.pairs), w.vector(at, s, c.geoms), w.vector(at, s, c.dofs);
-  w.vector(at, s, c.place);
+  w.vector(at, s, c.place), w.vector(at, s, c.cut_limits), w.vector(at, s, c.event_of_row);
   const std::size_t groups = w.vector(at, s, c.groups);
   for (std::size_t i = 0; i < c.groups.size(); ++i) {
     const rigid::ConstraintGroup& g = c.groups[i];
@@ -121,6 +121,8 @@ void refuse_on_device(const Stepper& stepper, const std::string& device) {
   if (stepper.constraints.noslip > 0 && stepper.constraints.rows > 0)
     refuse("a model with noslip iterations", "set noslip_iterations = 0");
   const rigid::ContactParts& parts = parts_of(stepper.constraints.contact);
+  if (stepper.split && stepper.constraints.points == 0)
+    refuse("a step that is cut where limits are met", "make the system with onset = \"none\"");
   if (stepper.constraints.points == 0) return;
   if (parts.impacts || parts.impulses)
     refuse(std::string("contact = \"") + parts.name + "\"", "use convex or penalty");

@@ -45,7 +45,7 @@ void constraint_vjp(const Tree& tree, const Constraints& cons, const S* p, const
       const std::size_t row = g.row + i;
       const RowKind kind = cons.kinds[row];
       r_bar[i] = S(0);
-      if (far_away(kind, geometry.r[i])) {
+      if (!any(row_in_play(cons, row, geometry.r[i], c.contact))) {
         std::fill(J_bar + i * n, J_bar + (i + 1) * n, S(0));
         continue;
       }

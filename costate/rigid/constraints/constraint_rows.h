@@ -71,10 +71,12 @@ RowInput<S> row_input(const ConstraintGroup& g, const GroupGeometry<S>& geometry
   return {geometry.r[i], geometry.shared_e ? geometry.e : abs(geometry.r[i]), vel, weight};
 }
 
-// A limit that is far in every world needs no softness.
+// The worlds in which a row acts: a limit where it is passed or, in a part of a split step, as its mode says.
 template <class S>
-bool far_away(RowKind kind, const S& r) {
-  return kind == RowKind::limit && !any(r < S(0));
+mask_t<S> row_in_play(const Constraints& cons, std::size_t row, const S& r, const ContactData<S>& contact) {
+  if (cons.kinds[row] != RowKind::limit) return mask_t<S>(true);
+  const int event = cons.event_of_row.empty() ? -1 : cons.event_of_row[row];
+  return event < 0 ? mask_t<S>(r < S(0)) : point_in_play(contact.modes[std::size_t(event)], r);
 }
 
 // All rows of a state. Needs kinematics, tendon_lengths and, for bodies held together, rnea_forward without
@@ -101,7 +103,9 @@ void make_rows(const Tree& tree, const Constraints& cons, const S* p, const S* q
     for (int i = 0; i < g.rows; ++i) {
       const std::size_t row = g.row + i;
       const RowKind kind = cons.kinds[row];
-      if (far_away(kind, geometry.r[i])) {
+      // A limit that is far in every world needs no softness.
+      const mask_t<S> present = row_in_play(cons, row, geometry.r[i], c.contact);
+      if (!any(present)) {
         c.aref[row] = c.D[row] = S(0);
         continue;
       }
@@ -110,7 +114,6 @@ void make_rows(const Tree& tree, const Constraints& cons, const S* p, const S* q
       const RowReference<S> reference =
           row_reference(p, g.softness, dt, cons.refsafe, kind == RowKind::friction,
                         row_input(g, geometry, i, J, v, weight));
-      const mask_t<S> present = kind == RowKind::limit ? mask_t<S>(geometry.r[i] < S(0)) : mask_t<S>(true);
       c.aref[row] = select(present, bodies ? reference.aref - bias[i] : reference.aref, S(0));
       c.D[row] = select(present, reference.D, S(0));
       c.worlds = c.worlds | present;

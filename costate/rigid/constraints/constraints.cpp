@@ -8,6 +8,17 @@
 namespace costate::rigid {
 namespace {
 
+// Whether the distance of each slot of a pair's contact points is continuous in the pose, so that its zero is
+// the moment at which a contact begins or ends. It is where a slot is the same point of a shape from step to
+// step, and where it is the point of the same rank in depth. The nearest points of two shapes of which one is
+// strictly convex, which have one slot, move continuously too. Points found by clipping come and go.
+bool distances_are_continuous(const GeomPair& geoms, GeomType first, GeomType second) {
+  if (first == GeomType::heightfield) return false;
+  const bool capsule = first == GeomType::capsule && second == GeomType::capsule;
+  return first == GeomType::plane || geoms.slots == 1 || capsule ||
+         (second == GeomType::box && (first == GeomType::capsule || first == GeomType::box));
+}
+
 class Maker {
  public:
   Maker(const Model& model, const Tree& tree, Constraints& c) : model_(model), tree_(tree), c_(c) {}
@@ -129,13 +140,8 @@ class Maker {
                                     std::back_inserter(dofs));
       const int index = int(c_.pairs.size());
       const auto type = [&](int geom) { return tree_.geoms[geom].type; };
-      const auto round = [&](int geom) {
-        return type(geom) == GeomType::plane || type(geom) == GeomType::sphere ||
-               type(geom) == GeomType::capsule;
-      };
-      const bool corners = type(geoms.first) == GeomType::plane && type(geoms.second) == GeomType::box;
       c_.pairs.push_back({geoms, one, two, int(c_.groups.size()), c_.points,
-                          corners || (round(geoms.first) && round(geoms.second))});
+                          distances_are_continuous(geoms, type(geoms.first), type(geoms.second))});
       c_.points += geoms.slots;
       for (int slot = 0; slot < geoms.slots; ++slot) {
         ConstraintGroup& g = add(GroupKind::contact, RowKind::contact, index, geoms.condim, dofs, {});

@@ -62,9 +62,13 @@ struct TouchingPair {
   GeomPair geoms;
   int first_body = 0, second_body = 0;
   int group = 0;
-  int point = 0;  // the first of its contact points among all
-  // A slot is the same point of a shape from step to step: planes, spheres, capsules, boxes on planes.
-  bool splittable = false;
+  int point = 0;            // the first of its contact points among all
+  bool splittable = false;  // the distance of each slot is continuous: steps may be cut at its zero
+};
+
+// One end of a joint's limit, of which a step is cut where it begins and ends to act (limit_events.h).
+struct CutLimit {
+  int group = 0, row = 0;  // of the group's
 };
 
 struct Constraints {
@@ -74,6 +78,10 @@ struct Constraints {
   std::vector<TouchingPair> pairs;
   std::vector<int> geoms;  // that may touch something
   int points = 0;
+  std::vector<CutLimit> cut_limits;
+  std::vector<int> event_of_row;  // of the limits among the events of split_step.h, or -1; empty: none is cut
+  // Of split_step.h: contact points, and after them the limits that are cut.
+  int events() const { return points + int(cut_limits.size()); }
   std::size_t all_geoms = 0, all_bodies = 0;
   ContactModel contact = ContactModel::convex;
   double rest_speed = 0;  // of impacts

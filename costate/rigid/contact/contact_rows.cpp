@@ -83,6 +83,15 @@ bool kept(const TouchingPair& pair, const ContactData<S>& c) {
   return false;
 }
 
+// No point of the pair is in play in any world, however near the shapes are.
+template <class S>
+bool left_out(const TouchingPair& pair, const ContactData<S>& c) {
+  for (int k = pair.point; k < pair.point + pair.geoms.slots; ++k) {
+    if (any(!(c.modes[k] < S(0)))) return false;
+  }
+  return true;
+}
+
 // How far the surfaces of the two shapes can come towards each other within h. Each side counts by its own
 // motion, not by the motion relative to the other: what the other one rests on may stop it within the step. A
 // stack at rest falls as one while nothing holds it, and its boxes still carry each other.
@@ -140,6 +149,7 @@ void find_points(const Tree& tree, const Constraints& cons, const S* p, ContactD
   c.touching.clear();
   for (std::size_t i = 0; i < cons.pairs.size(); ++i) {
     const TouchingPair& pair = cons.pairs[i];
+    if (left_out(pair, c)) continue;
     const std::size_t one = pair.geoms.first, two = pair.geoms.second;
     const GeomType first = tree.geoms[one].type, second = tree.geoms[two].type;
     const S margin = contact_margin(tree, pair.geoms, p), reach = margin + c.slack[i];

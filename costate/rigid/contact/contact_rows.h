@@ -52,7 +52,7 @@ struct ContactData {
         reach(shapes.size()),
         points(cons.points),
         frames(points.size()),
-        modes(points.size(), S(0)),
+        modes(std::size_t(cons.events()), S(0)),
         slack(cons.pairs.size(), S(0)),
         shape_bars(shapes.size()),
         by_nu(cons.pairs.empty() ? 0 : cons.all_bodies),
@@ -70,7 +70,7 @@ struct ContactData {
   std::vector<S> reach;                    // radii of bounding spheres
   std::vector<geometry::ContactPoint<S>> points;
   std::vector<Mat3<S>> frames;
-  std::vector<S> modes;  // of each point: > 0 in play, < 0 not, 0 as its distance says
+  std::vector<S> modes;  // of each point, then of limits that are cut: > 0 in play, < 0 not, 0 as r says
   std::vector<S>
       slack;  // of each pair: its points count from that far beyond the margin on (near_points; else 0)
   std::vector<int> touching;  // pairs with a point in play in some world

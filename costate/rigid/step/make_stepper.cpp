@@ -6,6 +6,7 @@
 #include "costate/rigid/parameter_range.h"
 #include "costate/rigid/rigid_system.h"
 #include "costate/rigid/step/integrators.h"
+#include "costate/rigid/step/limit_events.h"
 
 namespace costate::rigid {
 namespace {
@@ -79,12 +80,21 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
   // and grows until it carries no signal, and robots learn by those of the time grid.
   const bool chosen = options.onset == Onset::automatic && model.nu() == 0;
   const bool cut = chosen || options.onset == Onset::split || parts_of(options.contact).impacts;
-  s.split = cut && !s.hard() && s.constraints.points > 0;
-  // Not with `event`: impacts of a box that falls flat are one, which a sequence of corners is not.
-  const bool corners = !parts_of(options.contact).impacts;
-  for (TouchingPair& pair : s.constraints.pairs)
-    pair.splittable &=
-        corners || s.tree.geoms[static_cast<std::size_t>(pair.geoms.second)].type != GeomType::box;
+  if (cut && options.contact == ContactModel::convex) list_limit_events(s.constraints);
+  s.split = cut && !s.hard() && s.constraints.events() > 0;
+  // With `event` only impacts of round shapes are taken one by one: a box that falls flat has one impact, and
+  // a sequence of corners is another thing. With springs no points that may leap: one that is gone would pull.
+  const auto type = [&](int geom) { return s.tree.geoms[static_cast<std::size_t>(geom)].type; };
+  const auto round = [&](int geom) {
+    return type(geom) == GeomType::plane || type(geom) == GeomType::sphere || type(geom) == GeomType::capsule;
+  };
+  for (TouchingPair& pair : s.constraints.pairs) {
+    const int one = pair.geoms.first, two = pair.geoms.second;
+    if (parts_of(options.contact).impacts) pair.splittable &= round(one) && round(two);
+    const bool leaps =
+        type(two) == GeomType::box && (type(one) == GeomType::capsule || type(one) == GeomType::box);
+    if (options.contact != ContactModel::convex) pair.splittable &= !leaps;
+  }
   with_integrator(s.integrator, [&](auto method) {
     s.evaluations = method.kEvaluations;
     method.set_up(model, s);

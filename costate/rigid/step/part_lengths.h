@@ -36,6 +36,7 @@
 
 #include "costate/rigid/constraints/impedance.h"
 #include "costate/rigid/contact/contact_mixing.h"
+#include "costate/rigid/step/limit_events.h"
 #include "costate/rigid/step/split_step_worlds.h"
 
 namespace costate::rigid {
@@ -45,7 +46,7 @@ inline constexpr double kSpringShare = 0.3, kRampParts = 12, kRampShare = 0.1, k
                         kWeightsHeld = 10;
 inline constexpr double kTouchesAbout = 1e-5;  // m: more than the rounding of a cut
 
-// The law of a contact point's normal row.
+// The law of a contact point's normal row, or of a limit.
 template <class S>
 struct ContactSpring {
   Impedance<S> d;
@@ -54,15 +55,26 @@ struct ContactSpring {
   mask_t<S> rises;  // the impedance
 };
 template <class S>
-ContactSpring<S> contact_spring(const Stepper& stepper, const ContactParameters<S>& par, const S& depth,
-                                const S& dt) {
+ContactSpring<S> spring_of(const Stepper& stepper, const S* solref, const S* solimp, const S& depth,
+                           const S& dt) {
   using T = value_t<S>;
   ContactSpring<S> out;
-  out.d = impedance<S>(par.soft + kMixed.solimp, depth);
-  out.k = stiffness<S>(par.soft, out.d.dmax, dt, stepper.constraints.refsafe, false);
+  out.d = impedance<S>(solimp, depth);
+  out.k = stiffness<S>(solref, out.d.dmax, dt, stepper.constraints.refsafe, false);
   out.root = sqrt(max(out.k.K, S(T(kTiny))));
   out.rises = (!out.d.flat) & (abs(out.d.dmax - out.d.dmin) > S(T(1e-6)));
   return out;
+}
+template <class S>
+ContactSpring<S> spring_of(const Stepper& stepper, const ContactParameters<S>& par, const S& depth,
+                           const S& dt) {
+  return spring_of<S>(stepper, par.soft + kMixed.solref, par.soft + kMixed.solimp, depth, dt);
+}
+template <class S>
+ContactSpring<S> spring_of(const Stepper& stepper, const ConstraintGroup& limit, const StepWork<S>& w,
+                           const S& depth, const S& dt) {
+  const S* p = w.p.data();
+  return spring_of<S>(stepper, p + limit.softness.solref, p + limit.softness.solimp, depth, dt);
 }
 
 // Whether a point in contact is not at rest, given the rate of its gap.
@@ -95,19 +107,18 @@ S smooth_length(const ContactSpring<S>& s, const S& rate, const S& depth) {
   return select(inside, min(whole, within), select(returns, min(whole, back), whole));
 }
 
-// Calls f(index, -y, J a) for every edge of a point's cone: those of a pyramid, or the border at which an
-// ellipse lets go.
+// Calls f(index, -y, J a) for every edge of the cone of a point with these rows: those of a pyramid, or the
+// border at which an ellipse lets go. A limit has one row.
 template <class S, class F>
-void each_edge(const Constraints& cons, const ConstraintGroup& g, const ConstraintData<S>& c, const F& f) {
-  const std::size_t row = g.row;
+void each_edge(const Constraints& cons, std::size_t row, int rows, const ConstraintData<S>& c, const F& f) {
   const S *y = c.y.data() + row, *aref = c.aref.data() + row;
-  if (g.rows == 1) return f(2 * row, -y[0], y[0] + aref[0]);
+  if (rows == 1) return f(2 * row, -y[0], y[0] + aref[0]);
   if (cons.elliptic) {
     S square(value_t<S>(1e-30));
-    for (int k = 1; k < g.rows; ++k) square += c.loss[row + k] * y[k] * c.loss[row + k] * y[k];
+    for (int k = 1; k < rows; ++k) square += c.loss[row + k] * y[k] * c.loss[row + k] * y[k];
     return f(2 * row, sqrt(square) - y[0], y[0] + aref[0]);
   }
-  for (int k = 1; k < g.rows; ++k) {
+  for (int k = 1; k < rows; ++k) {
     const S side = c.loss[row + k] * y[k], moved = c.loss[row + k] * (y[k] + aref[k]);
     f(2 * (row + k), -(y[0] + side), y[0] + aref[0] + moved);
     f(2 * (row + k) + 1, side - y[0], y[0] + aref[0] - moved);
@@ -117,7 +128,7 @@ void each_edge(const Constraints& cons, const ConstraintGroup& g, const Constrai
 // h of one point, given the first stage of the part; infinite where it rests or its force has ended. A point
 // that rested in the part before has no edges of it.
 template <class S>
-S point_length(const Stepper& stepper, const ConstraintGroup& g, const ContactSpring<S>& s,
+S point_length(const Stepper& stepper, std::size_t row, int rows, const ContactSpring<S>& s,
                const mask_t<S>& worlds, const S& rate, const S& depth, const StepWork<S>& w,
                SplitWork<S>& split, S& edges_of) {
   using T = value_t<S>;
@@ -127,7 +138,7 @@ S point_length(const Stepper& stepper, const ConstraintGroup& g, const ContactSp
   S h = smooth_length(s, rate, depth);
   h = select(damped & !later, min(h, S(T(kFirstShare)) / max(s.root, s.k.B)), h);
   mask_t<S> pushes(false);
-  each_edge<S>(stepper.constraints, g, w.c, [&](std::size_t at, const S& edge, const S& a) {
+  each_edge<S>(stepper.constraints, row, rows, w.c, [&](std::size_t at, const S& edge, const S& a) {
     const S phi = held(edge), fall = split.edges[at] - phi;
     const S guess = (S(1) - s.d.value) * (s.k.K * s.d.value * rate + s.k.B * held(a));
     const S slope = select(later, fall / nonzero(split.before), guess);
@@ -157,61 +168,83 @@ S whole_parts(const S& x) {
   return n;
 }
 
+// The rate of a gap, given its row of a group's Jacobian.
+template <class S>
+S rate_of(const ConstraintGroup& g, const S* J, const S* v) {
+  S rate(0);
+  for (std::size_t a = 0; a < g.dofs.size(); ++a) rate += held(J[a]) * held(v[g.dofs[a]]);
+  return rate;
+}
+
 // now.length of the part that `worlds` begin, whose first stage has been taken.
 template <class S>
 void choose_length(const Stepper& stepper, const mask_t<S>& worlds, StepWork<S>& w, SplitWork<S>& split) {
   using T = value_t<S>;
   const Constraints& cons = stepper.constraints;
   const S dt = held(w.p[stepper.tree.p.whole_dt]);
-  const S* v = w.x.data() + stepper.tree.nq;
+  const S *v = w.x.data() + stepper.tree.nq, *J = w.c.J.data();
   S h = S(T(1e30));
+  // Of the event k, whose normal row is `row` of a group; `rows` push with it.
+  const auto look = [&](int k, const ConstraintGroup& g, int row, int rows, const auto& spring_at) {
+    const mask_t<S> touches = worlds & (split.now.modes[std::size_t(k)] > S(0));
+    if (!any(touches)) return;
+    const S rate = rate_of(g, J + g.jacobian + row * int(g.dofs.size()), v);
+    const S depth = held(max(S(0), -split.gap[std::size_t(k)]));
+    const ContactSpring<S> spring = spring_at(depth);
+    const mask_t<S> on = touches & moves(spring, rate, depth, gravity_of(stepper, w), dt);
+    if (!any(on)) return;
+    const S length = point_length(stepper, std::size_t(g.row + row), rows, spring, on, rate, depth, w, split,
+                                  split.edges_of[std::size_t(k)]);
+    h = select(on, min(h, length), h);
+  };
   for (const int index : w.c.contact.touching) {
     const TouchingPair& pair = cons.pairs[index];
     if (!pair.splittable) continue;
     for (int k = 0; k < pair.geoms.slots; ++k) {
-      const mask_t<S> touches = worlds & (split.now.modes[pair.point + k] > S(0));
-      if (!any(touches)) continue;
       const ConstraintGroup& g = cons.groups[pair.group + k];
-      S rate(0);  // the normal comes first
-      for (std::size_t a = 0; a < g.dofs.size(); ++a)
-        rate += held(w.c.J[g.jacobian + int(a)]) * held(v[g.dofs[a]]);
-      ContactParameters<S> par;
-      contact_parameters<S>(stepper.tree, pair.geoms, w.p.data(), par);
-      const S depth = held(max(S(0), -split.gap[pair.point + k]));
-      const ContactSpring<S> spring = contact_spring(stepper, par, depth, dt);
-      const mask_t<S> on = touches & moves(spring, rate, depth, gravity_of(stepper, w), dt);
-      if (!any(on)) continue;
-      S& edges_of = split.edges_of[std::size_t(pair.point + k)];
-      h = select(on, min(h, point_length(stepper, g, spring, on, rate, depth, w, split, edges_of)), h);
+      look(pair.point + k, g, 0, g.rows, [&](const S& depth) {
+        ContactParameters<S> par;
+        contact_parameters<S>(stepper.tree, pair.geoms, w.p.data(), par);
+        return spring_of(stepper, par, depth, dt);
+      });
     }
   }
+  each_limit(cons, [&](std::size_t event, const ConstraintGroup& g, int row) {
+    look(int(event), g, row, 1, [&](const S& depth) { return spring_of(stepper, g, w, depth, dt); });
+  });
   set_where(worlds, S(1) / whole_parts(held(split.now.left) / held(h)), split.now.length);
 }
 
-// For models whose integrator is not rk4: where some point that begins a part in contact is not at rest.
-// Needs the gaps and rates of the points there.
+// For models whose integrator is not rk4: where some point or limit that begins a part in contact is not at
+// rest. Needs the gaps and their rates there.
 template <class S>
 mask_t<S> some_point_moves(const Stepper& stepper, const mask_t<S>& worlds, const StepWork<S>& w,
                            const SplitWork<S>& split) {
   mask_t<S> out(false);
   const S dt = held(w.p[stepper.tree.p.whole_dt]);
+  const auto look = [&](std::size_t k, const auto& spring_at) {
+    const mask_t<S> touches = worlds & (split.now.modes[k] > S(0));
+    if (!any(touches)) return;
+    const S depth = held(max(S(0), -split.gap[k])), rate = held(split.rates[k]);
+    out = out | (touches & moves(spring_at(depth), rate, depth, gravity_of(stepper, w), dt));
+  };
   for (const TouchingPair& pair : stepper.constraints.pairs) {
     if (!pair.splittable) continue;
-    for (int k = pair.point; k < pair.point + pair.geoms.slots; ++k) {
-      const mask_t<S> touches = worlds & (split.now.modes[k] > S(0));
-      if (!any(touches)) continue;
-      ContactParameters<S> par;
-      contact_parameters<S>(stepper.tree, pair.geoms, w.p.data(), par);
-      const S depth = held(max(S(0), -split.gap[k])), rate = held(split.rates[k]);
-      const ContactSpring<S> spring = contact_spring(stepper, par, depth, dt);
-      out = out | (touches & moves(spring, rate, depth, gravity_of(stepper, w), dt));
-    }
+    for (int k = pair.point; k < pair.point + pair.geoms.slots; ++k)
+      look(std::size_t(k), [&](const S& depth) {
+        ContactParameters<S> par;
+        contact_parameters<S>(stepper.tree, pair.geoms, w.p.data(), par);
+        return spring_of(stepper, par, depth, dt);
+      });
   }
+  each_limit(stepper.constraints, [&](std::size_t event, const ConstraintGroup& g, int) {
+    look(event, [&](const S& depth) { return spring_of(stepper, g, w, depth, dt); });
+  });
   return out;
 }
 
-// How fast the gaps of the points that may touch change, at the state x whose gaps were found last; 0 of the
-// others, whatever they were before, and whatever they are in the pack's other worlds.
+// How fast the gaps of limits and of the points that may touch change, at the state x whose gaps were found
+// last; 0 of the others, whatever they were before, and whatever they are in the pack's other worlds.
 template <class S>
 void point_rates(const Stepper& stepper, const S* x, const std::vector<S>& gap, StepWork<S>& w,
                  std::vector<S>& rates) {
@@ -235,6 +268,12 @@ void point_rates(const Stepper& stepper, const S* x, const std::vector<S>& gap, 
       rates[k] = select(near, speed(pair.second_body) - speed(pair.first_body), S(0));
     }
   }
+  S J[kMostLimitNumbers];
+  each_limit(stepper.constraints, [&](std::size_t event, const ConstraintGroup& g, int row) {
+    limit_row(tree, g, row, static_cast<const S*>(w.p.data()), x, static_cast<const Data<S>&>(w.d), J);
+    const S rate = rate_of(g, static_cast<const S*>(J) + row * int(g.dofs.size()), x + tree.nq);
+    rates[event] = select(gap[event] < S(value_t<S>(kTouchesAbout)), rate, S(0));
+  });
 }
 
 }  // namespace costate::rigid

@@ -32,8 +32,9 @@
 // this step; the others, whose velocities it changed, may meet again.
 //
 // Several events in a step are taken one after the other, at most kMostEvents and kMostParts parts; then it
-// goes on as distances say. Of shapes with corners, boxes on planes are cut; points of others have no
-// identity from step to step, and are left to the time grid (`splittable`).
+// goes on as distances say. Limits of joints are events too (limit_events.h). Of two shapes with several
+// points the distance of each slot is continuous where `splittable` says so; where it leaps all the same,
+// because two other features are nearest now, there is no zero: that is left to the time grid and counted.
 //
 // Worlds of a pack do not wait for each other: each takes the part of the step that it has come to, of its
 // own length, in the same evaluation, and in a run they may be at different steps. So a run costs as many
@@ -87,6 +88,7 @@ struct CutCounts {
   std::int64_t exhausted = 0;  // steps with kMostEvents events or kMostParts parts: the rest is left to the
                                // time grid
   std::int64_t slow = 0;       // impacts of corners slower than kSlowImpact, which are not cut
+  std::int64_t leaps = 0;      // points of two boxes, or of a capsule and a box, that come or go by a leap
 };
 
 template <class S>
@@ -105,10 +107,11 @@ struct SplitWork {
     S met = S(-1);            // the point of that impact, or -1
   };
 
-  // Where each world is: in which part of its step (number).
+  // Where each world is: in which part of its step (number), after how many events.
   Part now;
-  S number, events, slow;  // how many events so far in this step, and slow impacts that are not cut
-  S shortened;             // 1: the part goes back for a shorter step, to the event that is known
+  S number, events;
+  S slow, leaps;  // how many so far in this step that are not cut
+  S shortened;    // 1: the part goes back for a shorter step, to the event that is known
   std::vector<S> gap, next_gap,
       cut_gap;             // of the contact points: where a part begins, where its step ends, and in between
   std::vector<S> settled;  // points that have just changed (1)

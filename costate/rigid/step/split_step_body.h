@@ -49,7 +49,8 @@ void begin_parts(const Stepper& stepper, const mask_t<S>& worlds, StepWork<S>& w
 template <class S>
 void begin_steps(const Stepper& stepper, const mask_t<S>& worlds, const S& whole, StepWork<S>& w,
                  SplitWork<S>& split) {
-  for (S* count : {&split.number, &split.events, &split.slow, &split.before}) set_where(worlds, S(0), *count);
+  for (S* count : {&split.number, &split.events, &split.slow, &split.leaps, &split.before})
+    set_where(worlds, S(0), *count);
   set_where(worlds, whole, split.now.left);
   for (S& s : split.settled) set_where(worlds, S(0), s);
   for (S& part : split.edges_of) set_where(worlds, S(0), part);
@@ -129,11 +130,34 @@ void take_part(const Stepper& stepper, const Stepper& method, const mask_t<S>& w
   other_stages(method, w);
 }
 
+// The worlds whose part ends with an event, now.event at now.part; of these `ends` go back to a shorter step.
+// Those not `trying` already know it. A distance that leaps from one side to the other has no zero: its point
+// is left to the time grid and counted, and another one may be the event.
+template <class S>
+mask_t<S> find_events(const Stepper& stepper, const Stepper& method, const mask_t<S>& worlds,
+                      const mask_t<S>& trying, StepWork<S>& w, SplitWork<S>& split, mask_t<S>& ends) {
+  using T = value_t<S>;
+  const mask_t<S> may_cut = trying & (split.events < S(T(kMostEvents))) & (split.number < S(T(kMostParts)));
+  for (;;) {
+    set_where(trying, first_event(stepper, may_cut, split), split.now.event);
+    const mask_t<S> found = worlds & (split.now.event >= S(0));
+    ends = mask_t<S>(false);
+    if (!any(found)) return found;
+    ends = to_shorten(method, found, w, split);
+    find_cut(method, found, ends, w, split);
+    const S off = abs(pick(split.cut_gap, split.now.event));
+    const mask_t<S> leaps = found & trying & !ends & (off > S(T(sizeof(T) == 8 ? kLeap : 100 * kLeap)));
+    if (!any(leaps)) return found;
+    for (std::size_t k = 0; k < split.settled.size(); ++k)
+      set_where(leaps & (split.now.event == S(T(k))), S(1), split.settled[k]);
+    set_where(leaps, split.leaps + S(1), split.leaps);
+  }
+}
+
 // One part of each of `worlds`. Takes those off `active` whose last step is over.
 template <class S, class Steps>
 void advance_parts(const Stepper& stepper, const Stepper& method, const mask_t<S>& worlds, const S& whole,
                    bool with_tape, Steps& steps, mask_t<S>& active, StepWork<S>& w, SplitWork<S>& split) {
-  using T = value_t<S>;
   typename SplitWork<S>::Part& now = split.now;
   const bool own = &method == &stepper;
   if (!own) w.tape.lie_at(split.scratch_tape.data());
@@ -142,13 +166,9 @@ void advance_parts(const Stepper& stepper, const Stepper& method, const mask_t<S
   if (stepper.in_contact)
     point_rates(stepper, static_cast<const S*>(w.y.data()), split.next_gap, w, split.next_rates);
   const mask_t<S> trying = worlds & (split.shortened == S(0));
-  const mask_t<S> may_cut = trying & (split.events < S(T(kMostEvents))) & (split.number < S(T(kMostParts)));
-  const S event = first_event(stepper, may_cut, split);
-  set_where(trying, event, now.event);
-  const mask_t<S> plain = trying & (event < S(0)), over = plain & (now.length == S(1));
-  const mask_t<S> found = worlds & !plain;
-  const mask_t<S> ends = any(found) ? to_shorten(method, found, w, split) : mask_t<S>(false);
-  if (any(found)) find_cut(method, found, ends, w, split);
+  mask_t<S> ends(false);
+  const mask_t<S> found = find_events(stepper, method, worlds, trying, w, split, ends);
+  const mask_t<S> plain = trying & !found, over = plain & (now.length == S(1));
   const mask_t<S> cut = (found & !ends) | shorten(ends, split);
   if (with_tape && own) steps.keep_tape(plain | cut);
   if (any(cut)) {
@@ -162,6 +182,7 @@ void advance_parts(const Stepper& stepper, const Stepper& method, const mask_t<S
     set_where(over, split.number, recorded_parts(stepper, split));
     set_where(over, split.events, recorded_events(stepper, split));
     set_where(over, split.slow, recorded_slow(stepper, split));
+    set_where(over, split.leaps, recorded_leaps(stepper, split));
     steps.end(over, with_tape);
     const mask_t<S> next = steps.begin(over);
     active = active & ((!over) | next);
@@ -180,7 +201,7 @@ void take_steps(const Stepper& stepper, bool with_tape, Steps& steps, StepWork<S
   now.left = whole;
   now.length = now.most = S(1);
   now.pushed = split.shortened = S(0);
-  see_corners(stepper, w);
+  see_far(stepper, w);
   mask_t<S> active = steps.begin(mask_t<S>(true));
   std::fill(w.c.contact.modes.begin(), w.c.contact.modes.end(), S(0));
   gaps_at(stepper, static_cast<const S*>(now.x.data()), w, split.gap.data());

@@ -8,6 +8,9 @@ namespace costate::rigid {
 
 // --- when a gap closes -------------------------------------------------------------------------------------
 
+// A gap that is larger than that where it should be zero has leapt from one side to the other.
+inline constexpr double kLeap = 1e-6;  // m
+
 // Zero of the quadratic through three points, from the middle one; t where there is none.
 template <class S>
 S quadratic_zero(const S& lo, const S& f_lo, const S& t, const S& f, const S& hi, const S& f_hi) {
@@ -29,9 +32,14 @@ mask_t<S> to_shorten(const Stepper& stepper, const mask_t<S>& found, const StepW
   using T = value_t<S>;
   const Constraints& cons = stepper.constraints;
   const Tree& tree = stepper.tree;
-  if (!soft_contacts(cons) || stepper.evaluations == 1) return mask_t<S>(false);
+  if (!stepper.graded() || stepper.evaluations == 1) return mask_t<S>(false);
   const mask_t<S> ends = found & (split.shortened == S(0)) & (pick(split.now.modes, split.now.event) > S(0));
   mask_t<S> pushes(false);
+  const auto look = [&](const mask_t<S>& here, const S* solref, const S* solimp) {
+    const Impedance<S> d = impedance<S>(solimp, S(0));
+    const Stiffness<S> k = stiffness<S>(solref, d.dmax, w.p[tree.p.whole_dt], cons.refsafe, false);
+    pushes = pushes | (here & (k.B < k.K * d.dmin * split.now.left));
+  };
   for (const TouchingPair& pair : cons.pairs) {
     if (!pair.splittable) continue;
     const mask_t<S> here = ends & (split.now.event >= S(T(pair.point))) &
@@ -39,10 +47,12 @@ mask_t<S> to_shorten(const Stepper& stepper, const mask_t<S>& found, const StepW
     if (!any(here)) continue;
     ContactParameters<S> par;
     contact_parameters(tree, pair.geoms, static_cast<const S*>(w.p.data()), par);
-    const Impedance<S> d = impedance<S>(par.soft + 2, S(0));
-    const Stiffness<S> k = stiffness<S>(par.soft, d.dmax, w.p[tree.p.whole_dt], cons.refsafe, false);
-    pushes = pushes | (here & (k.B < k.K * d.dmin * split.now.left));
+    look(here, par.soft + kMixed.solref, par.soft + kMixed.solimp);
   }
+  each_limit(cons, [&](std::size_t event, const ConstraintGroup& g, int) {
+    const mask_t<S> here = ends & (split.now.event == S(T(event)));
+    if (any(here)) look(here, w.p.data() + g.softness.solref, w.p.data() + g.softness.solimp);
+  });
   return pushes;
 }
 
@@ -142,6 +152,8 @@ void gap_cotangent(const Stepper& stepper, const S& events, const Wanted& wanted
   body_inertias(t, p, w.d);
   contact_gaps_vjp(t, stepper.constraints, p, y, static_cast<const S*>(split.gap_bar.data()), wanted,
                    split.q_bar.data(), split.gap_p.data(), w.d, w.c.contact);
+  limit_gaps_vjp(t, stepper.constraints, p, y, static_cast<const S*>(split.gap_bar.data()), wanted,
+                 split.q_bar.data(), split.gap_p.data(), w.d);
   std::fill(split.gap_x.begin(), split.gap_x.end(), S(0));
   ambient_cotangent(t, y, split.q_bar.data(), split.gap_x.data());
 }

@@ -5,6 +5,7 @@
 #include "costate/ad/dual.h"
 #include "costate/rigid/contact/contact_adjoint.h"
 #include "costate/rigid/contact/contact_mixing.h"
+#include "costate/rigid/step/limit_events.h"
 #include "costate/rigid/step/split_step_worlds.h"
 
 namespace costate::rigid {
@@ -16,7 +17,7 @@ inline const Stepper& pushing(const Stepper& stepper) {
 
 template <class S>
 SplitWork<S>::SplitWork(const Stepper& stepper)
-    : gap(stepper.constraints.points),
+    : gap(std::size_t(stepper.constraints.events())),
       next_gap(gap.size()),
       cut_gap(gap.size()),
       settled(gap.size()),
@@ -48,7 +49,7 @@ SplitWork<S>::SplitWork(const Stepper& stepper)
   };
   make(now);
   for (Part& part : parts) make(part);
-  number = events = slow = shortened = before = left_bar = slowest = ties = exhausted = cuts = S(0);
+  number = events = slow = leaps = shortened = before = left_bar = slowest = ties = exhausted = cuts = S(0);
 }
 
 // What is left after a part, relative to what was.
@@ -73,15 +74,19 @@ void each_number(Part& part, const F& f) {
 }
 template <class S>
 S& recorded_parts(const Stepper& stepper, SplitWork<S>& split) {
-  return split.record[std::size_t(stepper.constraints.points)];
+  return split.record[std::size_t(stepper.constraints.events())];
 }
 template <class S>
 S& recorded_events(const Stepper& stepper, SplitWork<S>& split) {
-  return split.record[std::size_t(stepper.constraints.points) + 1];
+  return split.record[std::size_t(stepper.constraints.events()) + 1];
 }
 template <class S>
 S& recorded_slow(const Stepper& stepper, SplitWork<S>& split) {
-  return split.record[std::size_t(stepper.constraints.points) + 2];
+  return split.record[std::size_t(stepper.constraints.events()) + 2];
+}
+template <class S>
+S& recorded_leaps(const Stepper& stepper, SplitWork<S>& split) {
+  return split.record[std::size_t(stepper.constraints.events()) + 3];
 }
 
 // --- gaps --------------------------------------------------------------------------------------------------
@@ -91,20 +96,18 @@ void gaps_at(const Stepper& stepper, const S* x, StepWork<S>& w, S* gap) {
   kinematics(stepper.tree, static_cast<const S*>(w.p.data()), x, w.d);
   contact_gaps(stepper.tree, stepper.constraints, static_cast<const S*>(w.p.data()), x,
                static_cast<const Data<S>&>(w.d), w.c.contact, gap);
+  limit_gaps(stepper.tree, stepper.constraints, static_cast<const S*>(w.p.data()), x,
+             static_cast<const Data<S>&>(w.d), gap);
 }
 
-inline bool has_corners(const Stepper& stepper, const TouchingPair& pair) {
-  return stepper.tree.geoms[std::size_t(pair.geoms.second)].type == GeomType::box;
-}
+// Shapes that rattle on corners or rims.
+inline bool rattles(const TouchingPair& pair) { return pair.geoms.slots > 2; }
 
-// Corners of boxes are seen however high they are: their distance is that of the corner, whether it touches
-// or not.
+// Points are seen however far they are: their distance is known whether they touch or not.
 template <class S>
-void see_corners(const Stepper& stepper, StepWork<S>& w) {
+void see_far(const Stepper& stepper, StepWork<S>& w) {
   for (std::size_t i = 0; i < stepper.constraints.pairs.size(); ++i) {
-    const TouchingPair& pair = stepper.constraints.pairs[i];
-    if (pair.splittable && has_corners(stepper, pair))
-      w.c.contact.slack[i] = S(value_t<S>(1e-3 * geometry::kFar));
+    if (stepper.constraints.pairs[i].splittable) w.c.contact.slack[i] = S(value_t<S>(1e-3 * geometry::kFar));
   }
 }
 
@@ -123,9 +126,11 @@ void modes_of(const Stepper& stepper, const mask_t<S>& worlds, const std::vector
       set_where(worlds, select(gap[k] < touches, S(1), S(-1)), modes[k]);
     }
   }
+  for (std::size_t k = std::size_t(stepper.constraints.points); k < modes.size(); ++k)
+    set_where(worlds, select(gap[k] < S(0), S(1), S(-1)), modes[k]);
 }
 
-// The contact point that changes first in the step that was taken, whose gaps are in split.gap and
+// The contact point or limit that changes first in the step that was taken, whose gaps are in split.gap and
 // split.next_gap; -1: none does. A box that slides or settles rattles on its corners, and a gradient through
 // every rattle carries no signal: corners that change more slowly than kSlowImpact are left to the time grid
 // and counted.
@@ -133,25 +138,26 @@ template <class S>
 S first_event(const Stepper& stepper, const mask_t<S>& worlds, SplitWork<S>& split) {
   using T = value_t<S>;
   S event(-1), earliest(2);
+  const auto look = [&](int k, bool corner) {
+    mask_t<S> changes = worlds & (split.settled[k] == S(0)) & (split.now.modes[k] * split.next_gap[k] > S(0));
+    if (!any(changes)) return;
+    const S fall = split.gap[k] - split.next_gap[k];
+    if (corner) {
+      const mask_t<S> slow = changes & (abs(fall) < S(T(kSlowImpact)) * split.now.length * split.now.left);
+      set_where(slow, S(1), split.settled[k]);
+      set_where(slow & (split.now.modes[k] < S(0)), split.slow + S(1), split.slow);
+      changes = changes & !slow;
+    }
+    const S when = split.gap[k] / select(fall == S(0), S(1), fall);
+    const mask_t<S> first = changes & (when < earliest);
+    event = select(first, S(T(k)), event);
+    earliest = select(first, when, earliest);
+  };
   for (const TouchingPair& pair : stepper.constraints.pairs) {
     if (!pair.splittable) continue;
-    for (int k = pair.point; k < pair.point + pair.geoms.slots; ++k) {
-      mask_t<S> changes =
-          worlds & (split.settled[k] == S(0)) & (split.now.modes[k] * split.next_gap[k] > S(0));
-      if (!any(changes)) continue;
-      const S fall = split.gap[k] - split.next_gap[k];
-      if (has_corners(stepper, pair)) {
-        const mask_t<S> slow = changes & (abs(fall) < S(T(kSlowImpact)) * split.now.length * split.now.left);
-        set_where(slow, S(1), split.settled[k]);
-        set_where(slow & (split.now.modes[k] < S(0)), split.slow + S(1), split.slow);
-        changes = changes & !slow;
-      }
-      const S when = split.gap[k] / select(fall == S(0), S(1), fall);
-      const mask_t<S> first = changes & (when < earliest);
-      event = select(first, S(value_t<S>(k)), event);
-      earliest = select(first, when, earliest);
-    }
+    for (int k = pair.point; k < pair.point + pair.geoms.slots; ++k) look(k, rattles(pair));
   }
+  for (int k = stepper.constraints.points; k < stepper.constraints.events(); ++k) look(k, false);
   return event;
 }
 

@@ -28,6 +28,7 @@ void unfold(const Stepper& stepper, const mask_t<S>& worlds, const S& whole, Ste
   set_where(worlds, select(all, S(1), S(0)), split.exhausted);
   set_where(worlds, events, split.cuts);
   set_where(worlds, recorded_slow(stepper, split), split.slow);
+  set_where(worlds, recorded_leaps(stepper, split), split.leaps);
   S left = whole;
   mask_t<S> here = worlds;
   for (int n = 0; n <= kMostParts; ++n) {
@@ -189,7 +190,7 @@ void transpose_steps(const Stepper& stepper, const Wanted& caller, Steps& steps,
   const Wanted wanted = with_length(stepper, caller, split);
   split.left_bar = split.number = S(0);
   split.now.pushed = S(0);
-  see_corners(stepper, w);
+  see_far(stepper, w);
   mask_t<S> active = steps.begin_transpose(mask_t<S>(true));
   // Worlds that lack a part need some state there all the same.
   for (std::size_t n = 1; n < split.parts.size(); ++n) split.parts[n].x = split.parts[0].x;

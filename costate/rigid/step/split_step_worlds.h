@@ -79,6 +79,7 @@ void note_transposed(int l, std::int64_t k, bool in_parts, const StepWork<S>& w,
   split.counts[l].ties += std::int64_t(lane(split.ties, l));
   split.counts[l].exhausted += std::int64_t(lane(split.exhausted, l));
   split.counts[l].slow += std::int64_t(lane(split.slow, l));
+  split.counts[l].leaps += std::int64_t(lane(split.leaps, l));
   split.residual = std::max(split.residual, std::sqrt(double(lane(w.c.residual2, l))));
 }
 
@@ -215,7 +216,7 @@ struct Columns {
       if (run.u) copy_column(l, knot(j), w.u.size(), w.u.data());
       if (done == 0) copy_column(l, slot(run.lambda, 0), w.x.size(), split.lambda.data());
       rows[l] = tape(l, j) + split.tapes.size();
-      used = std::max(used, record_used(rows[l][stepper.constraints.points]));
+      used = std::max(used, record_used(rows[l][stepper.constraints.events()]));
     });
     copy_rows(rows, used, split.record.data());
     return got;

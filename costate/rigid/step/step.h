@@ -39,10 +39,10 @@ struct Stepper {
   int tape_per_evaluation() const { return tape_of_constrained() + (constraints.rows > 0 ? tree.nv : 0); }
   int tape_of_step() const { return evaluations * tape_per_evaluation() + hard_tape_size(constraints); }
   // A split step has several, and its record: the modes it begins with, how many parts but the last, how many
-  // events and how many slow impacts that were not cut, and of these parts kPartNumbers numbers and the state
-  // at their end (split_step_worlds.h).
+  // events, how many slow impacts and how many leaps that were not cut, and of these parts kPartNumbers
+  // numbers and the state at their end (split_step_worlds.h).
   static constexpr int kPartNumbers = 5;
-  int record_head() const { return constraints.points + 3; }
+  int record_head() const { return constraints.events() + 4; }
   int record_per_part() const { return kPartNumbers + states(); }
   int record_size() const { return record_head() + kMostParts * record_per_part() + kPartNumbers; }
   // Lengths of parts follow the forces of contact.

@@ -19,11 +19,15 @@
 
 namespace costate::rigid {
 
+struct ReportNames {
+  std::vector<std::string> joints, tendons, geoms;
+};
+
 template <class S>
 class StepReport {
  public:
-  StepReport(const Stepper& stepper, const std::vector<std::string>& geom_names)
-      : stepper_(stepper), geom_names_(geom_names), zones_(stepper.constraints.rows), watch_(stepper) {}
+  StepReport(const Stepper& stepper, const ReportNames& names)
+      : stepper_(stepper), names_(names), zones_(stepper.constraints.rows), watch_(stepper) {}
 
   // Before the transposes of the steps up to `last`. Those of a rollout come from its last step to its first.
   void begin(std::int64_t last, SplitWork<S>* split) {
@@ -75,7 +79,9 @@ class StepReport {
     lowest_ = first;
     if (first > 0) return;
     if (split) find_counts(split->counts, to);
-    find_onsets(split ? split->watch : watch_, split != nullptr, to);
+    const OnsetWatch<S>& watch = split ? split->watch : watch_;
+    find_onsets(watch, split != nullptr, to);
+    find_limits(watch, split != nullptr, to);
   }
 
   static void find_counts(const std::vector<CutCounts>& counts, Findings& to) {
@@ -84,6 +90,7 @@ class StepReport {
       most.ties = std::max(most.ties, of.ties);
       most.exhausted = std::max(most.exhausted, of.exhausted);
       most.slow = std::max(most.slow, of.slow);
+      most.leaps = std::max(most.leaps, of.leaps);
     }
     if (most.slow > 0 && to.weightier("slow impacts", double(most.slow)))
       to.add({"slow impacts", double(most.slow),
@@ -91,6 +98,13 @@ class StepReport {
                   (most.slow == 1 ? "was" : "were") +
                   " not cut: there the gradient is that of the time grid, because through every rattle of a "
                   "corner it would carry no signal; end the rollout before bodies rattle, or smooth",
+              "time grid"});
+    if (most.leaps > 0 && to.weightier("leaps", double(most.leaps)))
+      to.add({"leaps", double(most.leaps),
+              counted(most.leaps, "contact point") + " of a world " + (most.leaps == 1 ? "comes" : "come") +
+                  " or " + (most.leaps == 1 ? "goes" : "go") +
+                  " with another pair of faces or edges, not by touching: there the gradient is that of the "
+                  "time grid; use spheres for the corners that matter, or smooth",
               "time grid"});
     if (most.ties > 0 && to.weightier("ties", double(most.ties)))
       to.add({"ties", double(most.ties),
@@ -106,41 +120,67 @@ class StepReport {
               "time grid"});
   }
 
-  // The geoms of those pairs for which chosen(i) holds, three of them by name.
-  template <class F>
-  std::string names_of(const std::vector<int>& pairs, const F& chosen) const {
+  // Those of `count` for which onsets(i) is not zero, three of them by name(i).
+  template <class Onsets, class Name>
+  static std::string names_of(std::size_t count, const Onsets& onsets, const Name& name) {
     std::string names;
     int named = 0, others = 0;
-    for (std::size_t i = 0; i < pairs.size(); ++i) {
-      if (!chosen(i)) continue;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (onsets(i) == 0) continue;
       if (++named > 3) {
         ++others;
         continue;
       }
-      const GeomPair& geoms = stepper_.constraints.pairs[pairs[i]].geoms;
-      names += (names.empty() ? "\"" : ", \"") + geom_names_[geoms.first] + "\" and \"" +
-               geom_names_[geoms.second] + "\"";
+      names += (names.empty() ? "" : ", ") + name(i);
     }
-    if (others > 0) names += " and " + counted(others, "other pair");
+    if (others > 0) names += " and " + counted(others, "other");
     return names;
   }
 
   void find_onsets(const OnsetWatch<S>& watch, bool split, Findings& to) const {
-    std::int64_t total = 0;
-    for (const std::int64_t onsets : watch.onsets()) total += onsets;
+    const auto onsets = [&](std::size_t i) { return watch.onsets_of_pair(i); };
+    const std::int64_t total = sum_of(watch.pairs().size(), onsets);
     if (total == 0 || !to.weightier("time grid", double(total))) return;
-    const std::string names = names_of(watch.pairs(), [&](std::size_t i) { return watch.onsets()[i] > 0; });
+    const std::string names = names_of(watch.pairs().size(), onsets, [&](std::size_t i) {
+      const GeomPair& geoms = stepper_.constraints.pairs[watch.pairs()[i]].geoms;
+      return "\"" + names_.geoms[geoms.first] + "\" and \"" + names_.geoms[geoms.second] + "\"";
+    });
     to.add(
         {"time grid", double(total),
          "contacts of geoms " + names +
              " begin at the time grid, not when they touch: the gradient through them is that of the grid; " +
-             (split ? "use spheres, capsules, or boxes on planes in place of these shapes, or compare dt "
-                      "with dt/2"
+             (split ? "use spheres, capsules, ellipsoids or boxes, or any shape on a plane, in place of "
+                      "these, or compare dt with dt/2"
               : stepper_.tree.nu > 0
                   ? "models with actuators take whole steps unless onset = split is asked for: ask where one "
                     "throws or hits"
                   : "use onset = automatic or split"),
          "time grid"});
+  }
+
+  void find_limits(const OnsetWatch<S>& watch, bool split, Findings& to) const {
+    const auto onsets = [&](std::size_t i) { return watch.onsets_of_limit(i); };
+    const std::int64_t total = sum_of(watch.limits().size(), onsets);
+    if (total == 0 || !to.weightier("limits", double(total))) return;
+    const std::string names = names_of(watch.limits().size(), onsets, [&](std::size_t i) {
+      const ConstraintGroup& g = stepper_.constraints.groups[watch.limits()[i]];
+      const bool tendon = g.kind == GroupKind::tendon_limit;
+      return (tendon ? "tendon \"" + names_.tendons[g.index] : "joint \"" + names_.joints[g.index]) + "\"";
+    });
+    to.add({"limits", double(total),
+            "limits act from the time grid on, not from where they are reached (" + names +
+                "): the gradient through such an impact is that of the grid; " +
+                (split                  ? "limit the joints, or compare dt with dt/2"
+                 : stepper_.tree.nu > 0 ? "ask for onset = split, or compare dt with dt/2"
+                                        : "use onset = automatic or split"),
+            "time grid"});
+  }
+
+  template <class Onsets>
+  static std::int64_t sum_of(std::size_t count, const Onsets& onsets) {
+    std::int64_t total = 0;
+    for (std::size_t i = 0; i < count; ++i) total += onsets(i);
+    return total;
   }
 
   static void find_grazing(const SlowestEvent& event, Findings& to) {
@@ -165,8 +205,8 @@ class StepReport {
       const GeomPair& geoms = cons.pairs[w.hard.tied].geoms;
       to.add(
           {"ties", -double(k),
-           "step " + std::to_string(k) + ": contact of geoms \"" + geom_names_[geoms.first] + "\" and \"" +
-               geom_names_[geoms.second] +
+           "step " + std::to_string(k) + ": contact of geoms \"" + names_.geoms[geoms.first] + "\" and \"" +
+               names_.geoms[geoms.second] +
                "\" is within rounding of another mode (about to part, or to slip): slopes to the two sides "
                "differ, and this gradient is one of them; move the start a little, or smooth",
            "tie"});
@@ -182,7 +222,7 @@ class StepReport {
       const GeomPair& geoms = cons.pairs[strain.pair].geoms;
       const double fine_dt = strain.dt / std::pow(strain.most, 1.0 / order);
       to.add({topic, strain.most,
-              "contact of geoms \"" + geom_names_[geoms.first] + "\" and \"" + geom_names_[geoms.second] +
+              "contact of geoms \"" + names_.geoms[geoms.first] + "\" and \"" + names_.geoms[geoms.second] +
                   "\" is too stiff for dt = " + number(strain.dt, 3) + ": " + law + " is " +
                   number(strain.most, 3) + ", and gradients explode above " + number(gate, 3) +
                   "; take dt <= " + number(fine_dt, 3) + ", or a " + remedy + " " + number(strain.most, 3) +
@@ -194,7 +234,7 @@ class StepReport {
         "contact/slip_speed", "large");
   }
   const Stepper& stepper_;
-  const std::vector<std::string>& geom_names_;
+  const ReportNames& names_;
   std::vector<S> zones_;  // of the rows' force laws in step zones_of_
   std::int64_t zones_of_ = -1;
   OnsetWatch<S> watch_;

@@ -32,9 +32,9 @@ const char* const kSpringFloor =
     "<geom name='floor' type='plane' size='1 1 1' solref='-10000 0' solimp='0.9 0.9 0.001'/>"
     "<body pos='0 0 0.11'><freejoint/>"
     "<geom name='ball' type='sphere' size='0.1' solref='-10000 0' solimp='0.9 0.9 0.001'/></body>";
-const char* const kBrickOnTable =
+const char* const kDrumOnTable =
     "<geom name='table' type='box' size='1 1 0.1'/><body pos='0 0 0.21'><freejoint/>"
-    "<geom name='brick' type='box' size='0.1 0.1 0.1'/></body>";
+    "<geom name='drum' type='cylinder' size='0.1 0.1'/></body>";
 
 TEST(ContactReport, AnImpactThatIsNotCutMakesTheGradientThatOfTheTimeGrid) {
   const auto none = report_of(kBallOnFloor, {.onset = Onset::none}, {0, 0, -1}, 40);
@@ -103,9 +103,11 @@ TEST(ContactReport, SlowImpactsDoNotCount) {
 }
 
 TEST(ContactReport, NamesTheShapesThatCannotBeFollowed) {
-  const auto r = report_of(kBrickOnTable, {}, {0, 0, -1, 0.1, 0.2}, 40);
+  const auto r = report_of(kDrumOnTable, {}, {0, 0, -1, 0.1, 0.2}, 40);
   EXPECT_EQ(r.label, "time grid") << r.to_text();
-  EXPECT_TRUE(says(r, "\"table\" and \"brick\"") && says(r, "spheres, capsules")) << r.to_text();
+  EXPECT_TRUE((says(r, "\"table\" and \"drum\"") || says(r, "\"drum\" and \"table\"")) &&
+              says(r, "any shape on a plane"))
+      << r.to_text();
 }
 
 // The simplest scene of all.
