@@ -35,6 +35,7 @@
 // the other physics
 #include "costate/coupled/articulated.h"
 #include "costate/fluid/flow.h"
+#include "costate/fluid/grid/graded.h"
 #include "costate/grid/heat.h"
 #include "costate/grid/stencil_system.h"
 #include "costate/grid/wave.h"
