@@ -4,8 +4,9 @@
 //   costate_bench_cylinder 2d2     Re 100: drag, lift, frequency and pressure drop of a cycle
 //   costate_bench_cylinder 2d3     an inflow that comes and goes within 8 s
 //
-// A second argument is the number of cells across the cylinder, and a third one `surface` for a cylinder
-// whose surface holds the flow instead of a mask.
+// A second argument is the number of cells across the cylinder. Further ones are `surface` for a cylinder
+// whose surface holds the flow instead of a mask, and `graded` for cells that get wider away from the cylinder
+// and its wake, along the channel.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "costate/fluid/flow.h"
+#include "costate/fluid/grid/graded.h"
 #include "costate/system/rollout.h"
 
 using namespace costate;
@@ -27,14 +29,22 @@ constexpr double kHeight = 0.41, kRadius = 0.05;
 struct Channel {
   std::int64_t nx, ny;
   fluid::FlowOptions options;
-  inline static bool surface = false;
+  inline static bool surface = false, graded = false;
   Channel(std::int64_t across, double dt, double shift_x, double shift_y)
       : nx(22 * across), ny(std::lround(kHeight / 0.1 * double(across))) {
-    options = {.cells = {nx, ny}, .width = {2.2 / double(nx), kHeight / double(ny), 1}, .dt = dt};
+    options = {.width = {2.2 / double(nx), kHeight / double(ny), 1}, .dt = dt};
+    if (graded) {
+      while (ny % 8 != 0) ++ny;  // a quick transform
+      const double h = options.width[0] = options.width[1] = kHeight / double(ny);
+      options.widths[0] = fluid::graded_widths({{0, 3 * h}, {0.1, h}, {0.45, h}, {2.2, 10 * h}});
+      nx = std::int64_t(options.widths[0].size());
+    }
+    options.cells = {nx, ny};
     options.viscosity = 1e-3;
     options.sides[1] = {fluid::Side::Kind::outflow};
     options.sides[2] = options.sides[3] = fluid::wall();
     options.pressure = !surface;
+    options.probes = {{.name = "drop", .place = {0.15, 0.2, 0}, .minus = {{0.25, 0.2, 0}}}};
     options.obstacles = {{.center = {0.2 + shift_x * options.width[0], 0.2 + shift_y * options.width[1], 0},
                           .size = {kRadius}}};
     if (surface) options.obstacles[0].core = fluid::Obstacle::Core::surface;
@@ -53,18 +63,10 @@ struct Channel {
     for (std::int64_t j = 0; j < ny; ++j)
       for (std::int64_t i = 0; i <= nx; ++i) x0[std::size_t(j * (nx + 1) + i)] = speeds[std::size_t(j)];
   }
-  // Between the front and the back of the cylinder, from the cells around these points.
-  double pressure_drop(const std::vector<double>& state, const Signature& signature) const {
+  // Between the front and the back of the cylinder.
+  static double pressure_drop(const std::vector<double>& state, const Signature& signature) {
     if (surface) return std::numeric_limits<double>::quiet_NaN();  // its state has no pressure
-    const auto offset = signature.find(Role::state, "p").offset;
-    const auto p = [&](double x, double y) {
-      const double fx = x / options.width[0] - 0.5, fy = y / options.width[1] - 0.5;
-      const auto i = std::int64_t(fx), j = std::int64_t(fy);
-      const double s = fx - double(i), t = fy - double(j);
-      const double* at = state.data() + offset + j * nx + i;
-      return (1 - t) * ((1 - s) * at[0] + s * at[1]) + t * ((1 - s) * at[nx] + s * at[nx + 1]);
-    };
-    return p(0.15, 0.2) - p(0.25, 0.2);
+    return state[std::size_t(signature.find(Role::state, "drop/p").offset)];
   }
 };
 
@@ -161,10 +163,13 @@ void pulse(std::int64_t across) {
 int main(int argc, char** argv) {
   const std::string which = argc > 1 ? argv[1] : "";
   const std::int64_t across = argc > 2 ? std::max(4, std::atoi(argv[2])) : 32;
-  Channel::surface = argc > 3 && std::string(argv[3]) == "surface";
+  for (int i = 3; i < argc; ++i) {
+    if (std::string(argv[i]) == "surface") Channel::surface = true;
+    if (std::string(argv[i]) == "graded") Channel::graded = true;
+  }
   if (which == "2d1") return steady(across), 0;
   if (which == "2d2") return shedding(across), 0;
   if (which == "2d3") return pulse(across), 0;
-  std::fprintf(stderr, "costate_bench_cylinder 2d1|2d2|2d3 [cells across] [surface]\n");
+  std::fprintf(stderr, "costate_bench_cylinder 2d1|2d2|2d3 [cells across] [surface] [graded]\n");
   return 1;
 }

@@ -36,6 +36,7 @@
 #include "costate/coupled/articulated.h"
 #include "costate/coupled/carrier.h"
 #include "costate/fluid/flow.h"
+#include "costate/fluid/grid/graded.h"
 #include "costate/grid/heat.h"
 #include "costate/grid/stencil_system.h"
 #include "costate/grid/wave.h"

@@ -1,8 +1,10 @@
 #include "costate/fluid/flow.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "costate/core/text.h"
+#include "costate/fluid/flow_places.h"
 #include "costate/fluid/obstacles/obstacle_model.h"
 #include "costate/fluid/step/make_flow_system.h"
 
@@ -24,8 +26,16 @@ void check_grid(const FlowOptions& o) {
                    {},
                    "take at least 2 and at most 65536"});
     cells *= n;
-    if (!(o.width[a] > 0) || !std::isfinite(o.width[a]))
-      throw Error({"the width of a cell is " + number(o.width[a]), {}, "it must be positive"});
+    if (!o.widths[a].empty() && Index(o.widths[a].size()) != n)
+      throw Error(
+          {"an axis of " + std::to_string(n) + " cells has " + std::to_string(o.widths[a].size()) + " widths",
+           {},
+           "give one width per cell"});
+    std::vector<double> widths = o.widths[a];
+    if (widths.empty()) widths = {o.width[a]};
+    for (const double width : widths)
+      if (!(width > 0) || !std::isfinite(width))
+        throw Error({"the width of a cell is " + number(width), {}, "it must be positive"});
     if (!std::isfinite(o.force[a])) throw Error("the force on a flow must be finite");
   }
   if (cells > kMostCells)
@@ -39,7 +49,31 @@ void check_grid(const FlowOptions& o) {
       throw Error({"the viscosity is " + number(nu), {}, "it must be zero or positive"});
 }
 
+// The longest stretched axis is eliminated; others are multiplied by the matrix of their modes.
+void check_stretched(const FlowOptions& o) {
+  constexpr Index kMostModes = 2048;
+  Index longest = 0, second = 0;
+  for (std::size_t a = 0; a < o.cells.size(); ++a) {
+    if (o.widths[a].empty()) continue;
+    second = std::max(second, std::min(longest, o.cells[a]));
+    longest = std::max(longest, o.cells[a]);
+  }
+  if (second > kMostModes)
+    throw Error({"a second stretched axis has " + std::to_string(second) + " cells, and takes at most 2048",
+                 {},
+                 "stretch one axis, or take fewer cells"});
+}
+
 void check_scheme(const FlowOptions& o) {
+  const bool limited = o.limited || std::ranges::any_of(o.scalars, [](const Scalar& s) {
+                         return s.carried == Scalar::Carried::limited;
+                       });
+  if (stretched(o) &&
+      (o.scheme == Scheme::semi_lagrangian || o.scheme == Scheme::stokes || limited || o.implicit))
+    throw Error(
+        {"a stretched grid is for the schemes rk3 and euler with central fluxes and explicit viscosity",
+         {},
+         "take those, or cells of one width"});
   if (o.limited && (o.scheme == Scheme::semi_lagrangian || o.scheme == Scheme::stokes))
     throw Error({std::string("limited fluxes are to carry the speeds, and the scheme ") +
                      (o.scheme == Scheme::stokes ? "stokes" : "semi_lagrangian") + " has no fluxes of speeds",
@@ -75,11 +109,12 @@ void check_net_inflow(const FlowOptions& o, const Sides& sides) {
     if (s.kind != Side::Kind::velocity || s.driven) continue;
     const auto axis = side / 2;
     const Index faces = sides.side_faces(int(axis), int(axis));
-    double area = 1;
-    for (std::size_t a = 0; a < o.cells.size(); ++a)
-      if (a != axis) area *= o.width[a];
+    const std::size_t across = axis == 0 ? 1 : 0, up = axis == 2 ? 1 : 2;
+    const Index n = sides.shape.n[across];
     const std::vector<double>& speeds = s.velocity[axis].values;
     for (Index i = 0; i < faces; ++i) {
+      const double area = sides.shape.width(int(across), i % n) *
+                          (o.cells.size() == 3 ? sides.shape.width(int(up), i / n) : 1);
       const double in = (side % 2 == 0 ? 1 : -1) * area * speeds[speeds.size() == 1 ? 0 : std::size_t(i)];
       net += in, gross += std::abs(in);
     }
@@ -103,6 +138,14 @@ Sides make_sides(const FlowOptions& o, Index lanes) {
                          return s.carried == Scalar::Carried::limited;
                        });
   sides.shape = Shape(int(o.cells.size()), n, o.width, periodic, lanes, limited ? 2 : 1);
+  if (stretched(o)) {
+    std::array<std::vector<double>, 3> lines;
+    for (std::size_t a = 0; a < o.cells.size(); ++a) {
+      lines[a] = face_lines(o, a);
+      sides.shape.h[a] = lines[a].back() / double(n[a]);
+    }
+    sides.shape.lines = std::make_shared<const std::array<std::vector<double>, 3>>(std::move(lines));
+  }
   return sides;
 }
 
@@ -144,7 +187,8 @@ void add_scalar(const FlowOptions& o, const Scalar& s, FlowModel& m) {
     throw Error({"the scalar '" + s.name + "' is to be traced back, and the scheme has stages of fluxes",
                  {},
                  "take the scheme semi_lagrangian, or let central or limited fluxes carry the scalar"});
-  if (m.scalars.size() == 8) throw Error({"a flow carries at most 8 scalars", {}, "run several flows"});
+  if (m.scalars.size() == kMostScalars)
+    throw Error({"a flow carries at most 8 scalars", {}, "run several flows"});
   FlowModel::ScalarModel one{m.signature.states(), m.signature.parameters(), 0, 0};
   m.signature.state(s.name, shape.cells());
   m.signature.parameter(s.name + "/diffusivity", s.diffusivity, "m^2/s");
@@ -164,6 +208,36 @@ void add_scalar(const FlowOptions& o, const Scalar& s, FlowModel& m) {
   }
   one.carried = s.carried;
   m.scalars.push_back(one);
+}
+
+// "burning/rate".
+void add_reaction(const FlowOptions& o, const Reaction& r, FlowModel& m) {
+  if (m.reactions.size() == kMostReactions)
+    throw Error({"a flow has at most 16 reactions", {}, "run several flows"});
+  const std::string who = "the reaction '" + r.name + "'";
+  if (!std::isfinite(r.rate)) throw Error("the rate of " + who + " is not finite");
+  FlowModel::ReactionModel one{m.signature.parameters()};
+  m.signature.parameter(r.name + "/rate", r.rate);
+  bool any = false;
+  for (const std::vector<int>* list : {&r.takes, &r.makes}) {
+    if (list->size() > o.scalars.size())
+      throw Error({who + " knows " + std::to_string(list->size()) + " scalars, and the flow has " +
+                       std::to_string(o.scalars.size()),
+                   {},
+                   "give one number per scalar"});
+    for (std::size_t s = 0; s < list->size(); ++s) {
+      const int count = (*list)[s];
+      if (count < 0 || count > 8)
+        throw Error({who + " takes or makes " + std::to_string(count) + " of '" + o.scalars[s].name + "'",
+                     {},
+                     "give 0 to 8 of each"});
+      if (list == &r.takes) one.takes[s] = count;
+      one.change[s] += list == &r.takes ? -count : count;
+    }
+  }
+  for (const int change : one.change) any = any || change != 0;
+  if (!any) throw Error({who + " changes nothing", {}, "say what it takes and what it makes"});
+  m.reactions.push_back(one);
 }
 
 void add_tracers(const FlowOptions& o, FlowModel& m) {
@@ -199,10 +273,9 @@ void add_readings(const FlowOptions& o, FlowModel& m) {
   const std::size_t dim = o.cells.size();
   const auto check_inside = [&](const std::string& name, const std::array<double, 3>& x) {
     for (std::size_t a = 0; a < dim; ++a)
-      if (!(x[a] >= 0 && x[a] <= double(o.cells[a]) * o.width[a]))
+      if (const double length = face_lines(o, a).back(); !(x[a] >= 0 && x[a] <= length))
         throw Error({"the probe '" + name + "' lies outside of the box: at " + number(x[a]) + " along axis " +
-                         std::to_string(a) + ", and the box ends at " +
-                         number(double(o.cells[a]) * o.width[a]),
+                         std::to_string(a) + ", and the box ends at " + number(length),
                      {},
                      "move it inside"});
   };
@@ -242,8 +315,8 @@ void limit_parameters(const FlowOptions& o, Signature& signature) {
 // What the scheme stokes has besides speeds: "dissipation" and "resisted", powers over density.
 void complete_stokes(const FlowOptions& o, FlowModel& m) {
   const Shape& shape = m.sides.shape;
-  if (!o.obstacles.empty() || !o.scalars.empty() || !o.tracers.empty() || !o.probes.empty() || o.push ||
-      o.smagorinsky != 0 || o.implicit)
+  if (!o.obstacles.empty() || !o.scalars.empty() || !o.reactions.empty() || !o.tracers.empty() ||
+      !o.probes.empty() || o.push || o.smagorinsky != 0 || o.implicit)
     throw Error(
         {"the scheme stokes knows neither obstacles nor scalars, tracers, probes, pushes, eddies and "
          "implicit "
@@ -273,6 +346,7 @@ void complete_stokes(const FlowOptions& o, FlowModel& m) {
 FlowModel make_model(const FlowOptions& o, Index lanes) {
   check_grid(o);
   check_scheme(o);
+  check_stretched(o);
   check_sides(o);
   FlowModel m;
   m.scheme = o.scheme;
@@ -304,6 +378,7 @@ FlowModel make_model(const FlowOptions& o, Index lanes) {
   }
   m.scalar_fields = m.signature.fields(Role::parameter).size();
   for (const Scalar& s : o.scalars) add_scalar(o, s, m);
+  for (const Reaction& r : o.reactions) add_reaction(o, r, m);
   add_tracers(o, m);
   for (const Obstacle& b : o.obstacles)
     if (b.free && o.cells.size() == 2) m.signature.state(b.name + "/rate", 3, "m/s, rad/s");
@@ -330,6 +405,9 @@ std::shared_ptr<System<Real>> flow(const FlowOptions& options) {
   if (options.limited)
     return flat ? make_flow_system<Real, 2, Carry::limited>(std::move(model))
                 : make_flow_system<Real, 3, Carry::limited>(std::move(model));
+  if (model.sides.shape.lines)
+    return flat ? make_flow_system<Real, 2, Carry::stretched>(std::move(model))
+                : make_flow_system<Real, 3, Carry::stretched>(std::move(model));
   return flat ? make_flow_system<Real, 2, Carry::central>(std::move(model))
               : make_flow_system<Real, 3, Carry::central>(std::move(model));
 }

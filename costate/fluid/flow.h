@@ -1,7 +1,8 @@
 // Incompressible flow in a box, in two or three dimensions, on a staggered (MAC) grid.
 //
 //   du/dt = -div(u u) + div(2 nu S) - grad p + f        div u = 0
-//   dc/dt = -div(u c) + D lap c + source                of scalars, which may push back: f += buoyancy c
+//   dc/dt = -div(u c) + D lap c + source                of scalars, which may react with one another
+//                                                       (scalars/reactions.h) and push back: f += buoyancy c
 //   S = (grad u + grad u') / 2, nu viscosity [m^2/s], p pressure over density [m^2/s^2], f force [m/s^2]
 //
 //   in space  central fluxes of second order: without viscosity and walls they keep the energy [1]; or
@@ -15,8 +16,8 @@
 //
 // Inputs, all of them differentiable: the fields at the start, viscosity per cell, force, the velocities on
 // every face of the sides (walls, lids, inflows; constant or driven in time), a push on every face in time,
-// dt; the places of tracers; of scalars diffusivity, buoyancy, sources and values on sides; of obstacles
-// centre, shape, velocity and spin. Force and torque on each obstacle during the last step, and the pressure
+// dt; the places of tracers; of scalars diffusivity, buoyancy, sources, values on sides and rates of reactions;
+// of obstacles centre, shape, velocity and spin. Force and torque on each obstacle during the last step, and the pressure
 // if it is asked for, are part of the state, which nothing reads back, so that every loss can look at them.
 // Fields have x fastest; component u lies on the faces across x, with both ends where x does not wrap: nx +
 // 1 numbers per row. What a state says on a face whose speed a side prescribes is not read.
@@ -111,6 +112,14 @@ struct Scalar {
   std::array<std::optional<CellValues>, 6> sides = {};
 };
 
+// Scalars that become others (scalars/reactions.h): c_0^takes_0 c_1^takes_1 ... times `rate` per second and cell.
+// Of every scalar, in their order: how many are taken, which is the power of its number, and how many are made.
+struct Reaction {
+  std::string name = "reaction";
+  double rate = 1;
+  std::vector<int> takes = {}, makes = {};
+};
+
 // Points that the flow carries along and that do not act on it (carry/tracers.h): where they are is part of
 // the state, and where they begin is its start.
 struct Tracers {
@@ -130,16 +139,20 @@ struct Probe {
 struct FlowOptions {
   std::vector<std::int64_t> cells = {32, 32};  // two or three numbers
   std::array<double, 3> width = {1, 1, 1};     // of a cell along each axis [m]
-  double dt = 0.01;                            // [s]
-  CellValues viscosity = 0.01;                 // [m^2/s]
-  std::array<double, 3> force = {};            // [m/s^2]
+  // A stretched grid: the width of every cell along an axis, instead of `width`; grid/graded.h makes such. With
+  // rk3 and euler, central fluxes and explicit viscosity.
+  std::array<std::vector<double>, 3> widths = {};
+  double dt = 0.01;                  // [s]
+  CellValues viscosity = 0.01;       // [m^2/s]
+  std::array<double, 3> force = {};  // [m/s^2]
   std::array<Side, 6> sides = {};
   bool push = false;  // a force on every face is a control: "push/u", ... [m/s^2]
   std::vector<Obstacle> obstacles = {};
-  std::vector<Scalar> scalars = {};   // at most 8
-  std::vector<Tracers> tracers = {};  // not of stokes
-  std::vector<Probe> probes = {};     // not of stokes
-  bool dissipation = false;           // the state has it, by viscosity: step/readings.h
+  std::vector<Scalar> scalars = {};      // at most 8
+  std::vector<Reaction> reactions = {};  // at most 16
+  std::vector<Tracers> tracers = {};     // not of stokes
+  std::vector<Probe> probes = {};        // not of stokes
+  bool dissipation = false;              // the state has it, by viscosity: step/readings.h
   Scheme scheme = Scheme::rk3;
   // Speeds are carried by limited upwind fluxes (carry/limited.h) instead of central ones: for eddies and
   // fronts that the grid does not resolve. With rk3 and euler.

@@ -5,6 +5,10 @@
 
 namespace costate::fluid {
 
+bool stretched(const FlowOptions& options);
+// Places of the faces across an axis, both ends too; the last one is the length of the box.
+std::vector<double> face_lines(const FlowOptions& options, std::size_t axis);
+
 // Faces of a component along each axis.
 std::array<std::int64_t, 3> face_counts(const FlowOptions& options, int component);
 

@@ -59,7 +59,12 @@ void expect_solves(const Shape& shape, const std::array<Ends, 3>& ends, double g
   };
   const auto at = [&](const std::array<Index, 3>& c) { return std::size_t(shape.at(c[0], c[1], c[2])); };
   each([&](const auto& c) { r[at(c)] = Real(uniform(3, 4, std::uint32_t(at(c))) - 0.5); });
-  each([&](const auto& c) { mean += double(r[at(c)]) / double(shape.cells()); });
+  double volume = 0;
+  each([&](const auto& c) {
+    const double here = shape.width(0, c[0]) * shape.width(1, c[1]) * shape.width(2, c[2]);
+    mean += here * double(r[at(c)]), volume += here;
+  });
+  mean /= volume;
   if (solver.singular()) each([&](const auto& c) { r[at(c)] = Real(double(r[at(c)]) - mean); });
   std::vector<Real> p = r;
   Real* const aligned =
@@ -75,8 +80,9 @@ void expect_solves(const Shape& shape, const std::array<Ends, 3>& ends, double g
         const auto [i, sign] =
             beyond(ends[std::size_t(a)], c[std::size_t(a)] + side, shape.n[std::size_t(a)]);
         other[std::size_t(a)] = i;
+        const Index face = c[std::size_t(a)] + (side > 0 ? 1 : 0);
         sum += (sign * double(p[at(other)]) - double(p[at(c)])) /
-               (shape.h[std::size_t(a)] * shape.h[std::size_t(a)]);
+               (shape.distance(a, face) * shape.width(a, c[std::size_t(a)]));
       }
     }
     largest = std::max(largest, std::abs(sum - double(r[at(c)])));
@@ -96,6 +102,36 @@ TEST(PressureSolver, SolvesTheDifferenceEquationWithEveryKindOfSide) {
         expect_solves<double>(Shape(3, {10, 6, 5}, {0.5, 0.4, 0.7}, {}, 16), {x, y, z}, 1e-12);
     }
   }
+}
+
+// Along every axis, and along several of them.
+TEST(PressureSolver, SolvesTheDifferenceEquationOnStretchedGrids) {
+  const auto stretched = [](int dim, std::array<Index, 3> n, const std::array<Ends, 3>& ends, unsigned axes) {
+    std::array<bool, 3> wraps{};
+    for (std::size_t a = 0; a < 3; ++a) wraps[a] = ends[a] == Ends::periodic;
+    Shape shape(dim, n, {0.5, 0.4, 1}, wraps, 16);
+    std::array<std::vector<double>, 3> lines;
+    for (std::size_t a = 0; a < 3; ++a) {
+      lines[a] = {0};
+      for (Index i = 0; i < n[a]; ++i)
+        lines[a].push_back(lines[a].back() +
+                           shape.h[a] * (axes >> a & 1 ? 0.6 + 0.8 * uniform(7, 8, std::uint32_t(i)) : 1));
+      shape.h[a] = lines[a].back() / double(n[a]);
+    }
+    shape.lines = std::make_shared<const std::array<std::vector<double>, 3>>(lines);
+    return shape;
+  };
+  for (const Ends x : kEnds)
+    for (const Ends y : kEnds) {
+      const std::array<Ends, 3> ends = {x, y, x};
+      for (const unsigned axes : {1U, 2U, 3U})
+        for (const auto& [nx, ny] : {std::pair<Index, Index>{20, 9}, {7, 12}, {2, 3}}) {
+          expect_solves<double>(stretched(2, {nx, ny, 1}, ends, axes), ends, 1e-11);
+          expect_solves<float>(stretched(2, {nx, ny, 1}, ends, axes), ends, 2e-3);
+        }
+      for (const unsigned axes : {1U, 2U, 4U, 5U, 7U})
+        expect_solves<double>(stretched(3, {10, 6, 5}, ends, axes), ends, 1e-12);
+    }
 }
 
 TEST(PressureSolver, TheFreeMeanOfAClosedBoxIsZero) {

@@ -11,8 +11,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <memory>
 #include <type_traits>
+#include <vector>
 
 #include "costate/ad/dual.h"
 #include "costate/core/pack.h"
@@ -98,13 +101,17 @@ struct Shape {
   std::array<bool, 3> periodic = {};
   Index size = 0, origin = 0;  // numbers of a field; where cell (0, 0, 0) is
   Index reach = 1;             // how far beyond a side fluxes read: 1, limited ones (carry/limited.h) 2
+  Index halo = 2;              // numbers around the cells
+  // Places of the faces along every axis, of a stretched grid (n + 1 each, the first one 0); null: they are h
+  // apart. Then h is the mean width.
+  std::shared_ptr<const std::array<std::vector<double>, 3>> lines = nullptr;
 
   Shape() = default;
   // `lanes`: rows end with room for one more pack, which is read but not used.
   Shape(int dimension, std::array<Index, 3> cells, std::array<double, 3> width, std::array<bool, 3> wraps,
         Index lanes, Index reads = 1)
       : dim(dimension), n(cells), h(width), periodic(wraps), reach(reads) {
-    const Index halo = reach == 1 ? 2 : 5;  // what gathers from beyond a side is read from further still
+    halo = reach == 1 ? 2 : 5;  // what gathers from beyond a side is read from further still
     stride[1] = (n[0] + 1 + 2 * halo + lanes + 7) / 8 * 8 + 8;
     stride[2] = stride[1] * (n[1] + 1 + 2 * halo);
     const Index planes = dim == 3 ? n[2] + 1 + 2 * halo : 1;
@@ -114,6 +121,30 @@ struct Shape {
   Index at(Index i, Index j, Index k) const { return origin + i + j * stride[1] + k * stride[2]; }
   Index cells() const { return n[0] * n[1] * n[2]; }
   Box all_cells() const { return {{0, 0, 0}, n}; }
+  // Where a face and the middle of a cell lie, inside; how wide a cell is, and how far apart the middles of
+  // the two cells at a face. Beyond a side cells are mirrored, or wrap.
+  double face_place(int a, Index i) const {
+    return lines ? (*lines)[std::size_t(a)][std::size_t(i)] : double(i) * h[std::size_t(a)];
+  }
+  double cell_place(int a, Index i) const {
+    return lines ? (face_place(a, i) + face_place(a, i + 1)) / 2 : (double(i) + 0.5) * h[std::size_t(a)];
+  }
+  double width(int a, Index i) const {
+    if (!lines) return h[std::size_t(a)];
+    const Index m = n[std::size_t(a)];
+    if (periodic[std::size_t(a)])
+      i = (i % m + m) % m;
+    else
+      i = std::clamp<Index>(i < 0 ? -1 - i : i >= m ? 2 * m - 1 - i : i, 0, m - 1);
+    return face_place(a, i + 1) - face_place(a, i);
+  }
+  bool stretched(int a) const {
+    if (!lines) return false;
+    for (Index i = 1; i < n[std::size_t(a)]; ++i)
+      if (std::abs(width(a, i) - width(a, 0)) > 1e-12 * width(a, 0)) return true;
+    return false;
+  }
+  double distance(int a, Index i) const { return (width(a, i - 1) + width(a, i)) / 2; }
   // Where component a is stored in a state: with both ends of an axis that does not wrap.
   Box faces(int a) const {
     Box box = all_cells();

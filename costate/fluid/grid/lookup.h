@@ -45,7 +45,7 @@ class Lookup {
       }
     });
     for (std::size_t a = 0; a < Dim; ++a)
-      if (moves_[a]) y_bar[a] = y_bar[a] + S(Real(1 / shape_.h[a])) * slope[a] * bar;
+      if (moves_[a]) y_bar[a] = y_bar[a] + S(Real(1 / gap_[a])) * slope[a] * bar;
   }
 
  private:
@@ -57,6 +57,8 @@ class Lookup {
   }
   // Along axis a: `across` it lie the component's own faces, numbers in `cells` have none beyond a side.
   void find(std::size_t a, bool across, bool cells, const S& y) {
+    if (shape_.lines) return find_stretched(a, across, cells, y);
+    gap_[a] = shape_.h[a];
     const S x = S(Real(1 / shape_.h[a])) * y;  // in cells
     const Real n = Real(shape_.n[a]), half = Real(across ? 0 : 0.5);
     const Real least = cells ? half : Real(0), most = cells ? n - half : n;
@@ -79,6 +81,37 @@ class Lookup {
     t_[a] = at - S(Real(low));
     number_[a] = {low, low + 1};
     if (!across && !cells) inside_[a] = {low < 0 ? 1 : 0, low + 1 == shape_.n[a] ? -1 : 0};
+  }
+  void find_stretched(std::size_t a, bool across, bool cells, const S& y) {
+    const std::vector<double>& faces = (*shape_.lines)[a];
+    const Index n = shape_.n[a];
+    const double length = faces.back(), noise = double(kNoise) * shape_.h[a];
+    const double least = cells ? shape_.cell_place(int(a), 0) : 0,
+                 most = cells ? shape_.cell_place(int(a), n - 1) : length;
+    const bool wraps = shape_.periodic[a];
+    const double given = double(plain(y));
+    moves_[a] = wraps || (given >= least && given <= most);
+    if (!std::isfinite(given)) {
+      t_[a] = y;
+      return;
+    }
+    const double turns = wraps ? length * std::floor((given + noise) / length) : 0;
+    const S x = moves_[a] ? y - S(Real(turns)) : S(Real(given < least ? least : most));
+    const double place = double(plain(x)) + noise;
+    const Index cell =
+        std::clamp<Index>(std::upper_bound(faces.begin(), faces.end(), place) - faces.begin() - 1, 0, n - 1);
+    Index low = across || place >= shape_.cell_place(int(a), cell) ? cell : cell - 1;
+    if (cells && !wraps) low = std::clamp<Index>(low, 0, n - 2);
+    const double from = across     ? faces[std::size_t(low)]
+                        : low >= 0 ? shape_.cell_place(int(a), low)
+                                   : -shape_.width(int(a), -1) / 2;
+    gap_[a] = across ? shape_.width(int(a), low) : shape_.distance(int(a), low + 1);
+    t_[a] = S(Real(1 / gap_[a])) * (x - S(Real(from)));
+    number_[a] = {low, low + 1};
+    if (wraps)
+      number_[a] = {(low + n) % n, (low + 1) % n};
+    else if (!across && !cells)
+      inside_[a] = {low < 0 ? 1 : 0, low + 1 == n ? -1 : 0};
   }
   // f(index, corner, sign) for the numbers of every corner: itself, or where it lies beyond two sides the
   // three that it is made of.
@@ -109,9 +142,11 @@ class Lookup {
 
   const Shape& shape_;
   // Of each axis: the lower and the upper number, the step from one beyond a side to the one inside (or 0),
-  // how far the place is from the lower one, and whether that changes when it moves.
+  // how far the place is from the lower one, in units of the gap between both, and whether that changes when it
+  // moves.
   std::array<std::array<Index, 2>, Dim> number_ = {}, inside_ = {};
   std::array<S, Dim> t_ = {};
+  std::array<double, Dim> gap_ = {};
   std::array<bool, Dim> moves_ = {};
 };
 

@@ -6,6 +6,7 @@
 
 #include "costate/core/error.h"
 #include "costate/core/text.h"
+#include "costate/fluid/flow_places.h"
 #include "costate/fluid/obstacles/shapes.h"
 
 namespace costate::fluid {
@@ -28,10 +29,27 @@ std::size_t sizes_of(const FlowOptions& o, const Obstacle& b) {
   }
   return b.size.size() % 2 == 0 || b.size.size() > 33 ? 0 : b.size.size();
 }
+// The cell that the middle of a body lies in.
+struct Cell {
+  std::array<Index, 3> index = {};
+  std::array<double, 3> width = {};
+  double widest = 0;
+};
+Cell middle_cell(const FlowOptions& o, const Obstacle& b) {
+  Cell cell;
+  for (std::size_t a = 0; a < o.cells.size(); ++a) {
+    const std::vector<double> faces = face_lines(o, a);
+    const auto above = std::upper_bound(faces.begin(), faces.end(), b.center[a]);
+    cell.index[a] = std::clamp<Index>(above - faces.begin() - 1, 0, o.cells[a] - 1);
+    const auto i = std::size_t(cell.index[a]);
+    cell.width[a] = o.widths[a].empty() ? o.width[a] : faces[i + 1] - faces[i];
+    cell.widest = std::max(cell.widest, cell.width[a]);
+  }
+  return cell;
+}
 void check_thickness(const FlowOptions& o, const Obstacle& b, const std::string& who) {
   using Kind = Obstacle::Shape;
-  double widest = 0;
-  for (std::size_t a = 0; a < o.cells.size(); ++a) widest = std::max(widest, o.width[a]);
+  const double widest = middle_cell(o, b).widest;
   // The deepest cell of a level set, or what makes the others thick.
   const double least = 1.5 * widest * b.mask;
   const auto thin = [&](double half) {
@@ -55,10 +73,10 @@ void check_thickness(const FlowOptions& o, const Obstacle& b, const std::string&
 void check_free(const FlowOptions& o, const Obstacle& b, const std::string& who) {
   if (!b.free) return;
   if (o.cells.size() == 3 || b.core == Obstacle::Core::surface || o.implicit ||
-      b.shape == Obstacle::Shape::level || o.scheme == Scheme::semi_lagrangian)
+      b.shape == Obstacle::Shape::level || o.scheme == Scheme::semi_lagrangian || stretched(o))
     throw Error({who + " is free, which bodies are in two dimensions, with a mask, a shape that can move, "
                        "and the schemes "
-                       "rk3 and euler with explicit viscosity",
+                       "rk3 and euler with explicit viscosity, on an even grid",
                  {},
                  "leave out `free`, or the other"});
   const Obstacle::Free& f = *b.free;
@@ -92,7 +110,7 @@ void check_obstacle(const FlowOptions& o, const Obstacle& b) {
                  {},
                  "take another shape, or leave out `moves` and the core surface"});
   for (std::size_t a = 0; a < dim; ++a) {
-    const double length = double(o.cells[a]) * o.width[a];
+    const double length = face_lines(o, a).back();
     if (!(b.center[a] >= 0 && b.center[a] <= length))
       throw Error({who + " lies outside of the box: its center is at " + number(b.center[a]) +
                        " along axis " + std::to_string(a) + ", and the box ends at " + number(length),
@@ -127,7 +145,7 @@ std::vector<std::array<double, 2>> surface_points(const FlowOptions& o, const Ob
                q = point(2 * std::numbers::pi * (i + 1) / kParts);
     length.push_back(length.back() + std::hypot(q[0] - p[0], q[1] - p[1]));
   }
-  const auto count = std::size_t(std::ceil(length.back() / (1.2 * std::max(o.width[0], o.width[1]))));
+  const auto count = std::size_t(std::ceil(length.back() / (1.2 * middle_cell(o, b).widest)));
   if (count > 1000)
     throw Error({"the surface of '" + b.name + "' has " + std::to_string(count) + " points",
                  {},
@@ -151,9 +169,10 @@ void add_obstacle(const FlowOptions& o, const Obstacle& b, FlowModel& m) {
   const std::size_t dim = o.cells.size(), spins = dim == 2 ? 1 : 3;
   if (!(b.mask > 0) || !std::isfinite(b.mask))
     throw Error({"the mask of '" + b.name + "' is " + number(b.mask) + " cells wide", {}, "take about 1"});
-  const double width = b.mask * *std::max_element(o.width.begin(), o.width.begin() + std::ptrdiff_t(dim));
+  const Cell cell = middle_cell(o, b);
   FlowModel::ObstacleModel one{
-      b.shape, b.core, width, b.size.size(), b.driven, m.signature.parameters(), 0, m.signature.states()};
+      b.shape,       b.core,   b.mask * cell.widest,     cell.width, cell.index,
+      b.size.size(), b.driven, m.signature.parameters(), 0,          m.signature.states()};
   one.first_point = m.points();
   if (b.core == Obstacle::Core::surface) one.points = surface_points(o, b);
   const auto some = [](const std::array<double, 3>& x, std::size_t from, std::size_t count) {

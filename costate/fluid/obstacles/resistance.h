@@ -19,6 +19,8 @@
 //
 //   wrench = sum_stages b_s h^d sum N' kappa (star - u_body)       `felt` = N wrench_bar on the faces
 //
+// On a stretched grid h^d is the space of each face, and w the width of the cells in the middle of the body.
+//
 // A `level` body has a depth of its own per cell; that of a face is the mean of its two cells.
 //
 // A body that moves carries its pose in the state, and during a step it is where it is in the middle of it
@@ -196,7 +198,7 @@ struct Obstacles {
       const ShapeNumbers<One> q = numbers(b, in);
       const auto total = row_sums(kMotion, [&](std::size_t a, Index at, const auto& x, auto& sums) {
         const One taken = load<One>(work.mask[b][a], at) * (load<One>(work.star[a], at) - speed(a, x, q, m));
-        add_speed_vjp(a, x, q, taken, sums);
+        add_speed_vjp(a, x, q, size(a, at) * taken, sums);
       });
       for (std::size_t i = 0; i < kMotion; ++i) {
         force[b][2 * i] += share * volume() * double(value(total[i]));
@@ -219,7 +221,7 @@ struct Obstacles {
     for (std::size_t b = 0; b < bars.size(); ++b) {
       bool any = false;
       for (std::size_t i = 0; i < kMotion; ++i) {
-        bars[b][i] = One(Real(volume())) * read_number<S>(y_bar, model.obstacles[b].force_at + Index(i));
+        bars[b][i] = One(Real(volume(b))) * read_number<S>(y_bar, model.obstacles[b].force_at + Index(i));
         any = any || value(bars[b][i]) != Real(0);
         if constexpr (kIsDual<S>) any = any || bars[b][i].d[0] != Real(0);
       }
@@ -227,7 +229,7 @@ struct Obstacles {
       if (!work.feels[b]) continue;
       const ShapeNumbers<One> q = numbers(b, in);
       each_face([&](std::size_t a, Index at, const auto& x) {
-        store<One>(work.felt[b][a], at, speed(a, x, q, bars[b]));
+        store<One>(work.felt[b][a], at, size(a, at) * speed(a, x, q, bars[b]));
       });
     }
   }
@@ -268,8 +270,8 @@ struct Obstacles {
         speed_centre_vjp(m, motion_bar, q_bar);
         if (work.feels[b]) {
           const auto taken = row_sums(Dim, [&](std::size_t a, Index at, const auto& x, auto& sums) {
-            sums[a] = sums[a] +
-                      load<One>(work.mask[b][a], at) * (load<One>(work.mean_star[a], at) - speed(a, x, q, m));
+            sums[a] = sums[a] + size(a, at) * load<One>(work.mask[b][a], at) *
+                                    (load<One>(work.mean_star[a], at) - speed(a, x, q, m));
           });
           speed_centre_vjp(work.template wrenches_bar<One>()[b], taken, q_bar);
         }
@@ -324,6 +326,15 @@ struct Obstacles {
     }
   }
   double volume() const { return shape.h[0] * shape.h[1] * (Dim == 3 ? shape.h[2] : 1.0); }
+  // What the wrenches of a body are times: of one that is held at points, the cells around these.
+  double volume(std::size_t b) const {
+    const FlowModel::ObstacleModel& o = model.obstacles[b];
+    return o.points.empty() ? volume() : o.cell[0] * o.cell[1];
+  }
+  // Of the space of a face, in units of that volume.
+  Real size(std::size_t a, Index at) const {
+    return shape.lines ? work.metric.template face_size<Real>(shape, int(a), at) : Real(1);
+  }
   static Real value(const One& x) {
     if constexpr (kIsDual<S>)
       return x.v;
@@ -404,9 +415,10 @@ struct Obstacles {
   // --- loops over faces, with their places -----------------------------------------------------------------
 
   std::array<double, 3> place(std::size_t a, Index i, Index j, Index k) const {
-    std::array<double, 3> x = {double(i) + 0.5, double(j) + 0.5, double(k) + 0.5};
-    x[a] -= 0.5;
-    for (std::size_t b = 0; b < 3; ++b) x[b] *= shape.h[b];
+    const std::array<Index, 3> index = {i, j, k};
+    std::array<double, 3> x{};
+    for (std::size_t b = 0; b < Dim; ++b)
+      x[b] = b == a ? shape.face_place(int(b), index[b]) : shape.cell_place(int(b), index[b]);
     return x;
   }
   template <class F>

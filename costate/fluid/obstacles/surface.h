@@ -18,7 +18,8 @@
 //   lambda = S^-1 (E a - phi)      star_bar = a - P' E' lambda      u_body_bar = lambda
 //   E_bar = -(f star_bar' + lambda u')         which goes to the points, and from them to the shape
 //
-// P is never differentiated, nor is S^-1. Tests: tests/fluid/surface_test.cpp.
+// P is never differentiated, nor is S^-1. On a stretched grid cells must have the same width wherever E looks;
+// there P is symmetric, and h is that width. Tests: tests/fluid/surface_test.cpp, stretched_test.cpp.
 //
 // [1] Taira, Colonius, J. Comput. Phys. 225 (2007), with an exact P instead of an approximate one.
 #pragma once
@@ -32,7 +33,7 @@
 
 namespace costate::fluid {
 
-template <class S>
+template <class S, bool Stretched>
 struct Surfaces {
   static constexpr int Dim = 2;
   using Real = value_t<S>;
@@ -48,7 +49,7 @@ struct Surfaces {
   // S of the values, factorised: where the bodies have been read anew.
   void factorise() const {
     using P = NativePack<Real>;
-    const Surfaces<P> values{model, work, solver, {u.value}, {p.value}, Real(0)};
+    const Surfaces<P, Stretched> values{model, work, solver, {u.value}, {p.value}, Real(0)};
     const std::size_t n = numbers();
     std::vector<double>& matrix = work.surface_factor;
     std::vector<Real>& unit = work.surface_back;
@@ -80,19 +81,19 @@ struct Surfaces {
   void apply(const Speeds<Real>& out) const {
     each_point([&](std::size_t b, std::size_t i, const Pair& x, const auto& q) {
       for (std::size_t a = 0; a < 2; ++a)
-        put(work.surface_rhs, 2 * i + a, interpolated(out[a], a, x) - speed(b, a, x, q));
+        put(work.surface_rhs, 2 * i + a, interpolated(out[a], b, a, x) - speed(b, a, x, q));
     });
     solve(work.surface_force);
     make_forces(work.surface_force);
-    Projection<S, 2>(model.sides, solver).apply(work.held, work.held, {}, work);
+    Projection<S, 2, Stretched>(model.sides, solver).apply(work.held, work.held, {}, work);
     each_face(true, [&](std::size_t a, Index at, Index count) {
       store<S>(out[a], at, load<S>(out[a], at) - load<S>(work.held[a], at), count);
     });
   }
   // Adds to the force and the torque on each body: value and tangent of every number.
   void add_forces(FlowModel::Weights w) const {
-    const One scale = per_time(w) * One(Real(shape.h[0] * shape.h[1]));
     each_point([&](std::size_t b, std::size_t i, const Pair& x, const auto& q) {
+      const One scale = per_time(w) * One(Real(model.obstacles[b].cell[0] * model.obstacles[b].cell[1]));
       const One fx = scale * get(work.surface_force, 2 * i), fy = scale * get(work.surface_force, 2 * i + 1);
       const std::array<One, 3> wrench{fx, fy, (x[0] - q[0]) * fy - (x[1] - q[1]) * fx};
       for (std::size_t k = 0; k < 3; ++k) {
@@ -107,11 +108,11 @@ struct Surfaces {
     each_point([&](std::size_t b, std::size_t i, const Pair& x, const auto& q) {
       for (std::size_t a = 0; a < 2; ++a)
         put(work.surface_rhs, 2 * i + a,
-            interpolated(work.star_bar[a], a, x) - per_time(w) * felt(b, a, x, q));
+            interpolated(work.star_bar[a], b, a, x) - per_time(w) * felt(b, a, x, q));
     });
     solve(work.surface_back);
     make_forces(work.surface_back);
-    Projection<S, 2>(model.sides, solver).transpose(work.held, work.held, {}, work);
+    Projection<S, 2, Stretched>(model.sides, solver).transpose(work.held, work.held, {}, work);
     each_face(false, [&](std::size_t a, Index at, Index count) {
       store<S>(work.star_bar[a], at, load<S>(work.star_bar[a], at) - load<S>(work.held[a], at), count);
     });
@@ -126,7 +127,7 @@ struct Surfaces {
       for (std::size_t a = 0; a < 2; ++a) {
         const One f = force[a] = get(work.surface_force, 2 * i + a);
         back[a] = get(work.surface_back, 2 * i + a);
-        const Pair by_star = slope(work.star_bar[a], a, x), by_out = slope(out[a], a, x);
+        const Pair by_star = slope(work.star_bar[a], b, a, x), by_out = slope(out[a], b, a, x);
         for (std::size_t d = 0; d < 2; ++d) x_bar[d] = x_bar[d] - (f * by_star[d] + back[a] * by_out[d]);
         dt_bar = dt_bar - per_time(w) * felt(b, a, x, q) * f / dt;
       }
@@ -148,9 +149,9 @@ struct Surfaces {
   // E P E' f.
   void image(const std::vector<Real>& f, std::vector<Real>& to) const {
     make_forces(f);
-    Projection<S, 2>(model.sides, solver).apply(work.held, work.held, {}, work);
-    each_point([&](std::size_t, std::size_t i, const Pair& x, const auto&) {
-      for (std::size_t a = 0; a < 2; ++a) put(to, 2 * i + a, interpolated(work.held[a], a, x));
+    Projection<S, 2, Stretched>(model.sides, solver).apply(work.held, work.held, {}, work);
+    each_point([&](std::size_t b, std::size_t i, const Pair& x, const auto&) {
+      for (std::size_t a = 0; a < 2; ++a) put(to, 2 * i + a, interpolated(work.held[a], b, a, x));
     });
   }
 
@@ -218,10 +219,10 @@ struct Surfaces {
   }
   void make_forces(const std::vector<Real>& f) const {
     for (std::size_t a = 0; a < 2; ++a) clear<S>(shape, work.held[a]);
-    each_point([&](std::size_t, std::size_t i, const Pair& x, const auto&) {
+    each_point([&](std::size_t b, std::size_t i, const Pair& x, const auto&) {
       for (std::size_t a = 0; a < 2; ++a) {
         const One force = get(f, 2 * i + a);
-        each_neighbour(a, x, [&](Index at, const One& weight, const Pair&) {
+        each_neighbour(b, a, x, [&](Index at, const One& weight, const Pair&) {
           store<One>(work.held[a], at, load<One>(work.held[a], at) + weight * force);
         });
       }
@@ -246,16 +247,18 @@ struct Surfaces {
     const FlowModel::ObstacleModel& o = model.obstacles[b];
     return o.points[i - o.first_point];
   }
-  One inside() const { return One(Real(kInside * std::max(shape.h[0], shape.h[1]))); }
+  static One inside(const FlowModel::ObstacleModel& o) {
+    return One(Real(kInside * std::max(o.cell[0], o.cell[1])));
+  }
   // Before it is turned and moved.
   Pair at_rest(const FlowModel::ObstacleModel& o, const std::array<double, 2>& d,
                const ShapeNumbers<One>& q) const {
     const One c{Real(d[0])}, s{Real(d[1])};
     if (o.shape == Obstacle::Shape::ellipsoid) {
       const One ex = c / q[2], ey = s / q[3], length = sqrt(ex * ex + ey * ey);
-      return {q[2] * c - inside() * ex / length, q[3] * s - inside() * ey / length};
+      return {q[2] * c - inside(o) * ex / length, q[3] * s - inside(o) * ey / length};
     }
-    One r = q[2] - inside();
+    One r = q[2] - inside(o);
     if (o.shape == Obstacle::Shape::fourier) {
       const double t = std::atan2(d[1], d[0]);
       for (std::size_t k = 1; 2 * k + 1 < o.sizes; ++k)
@@ -291,8 +294,8 @@ struct Surfaces {
     if (o.shape == Obstacle::Shape::ellipsoid) {
       const One ex = c / q[2], ey = s / q[3], length = sqrt(ex * ex + ey * ey);
       const One nx = ex / length, ny = ey / length, along = nx * z_bar[0] + ny * z_bar[1];
-      const One ex_bar = -inside() * (z_bar[0] - nx * along) / length,
-                ey_bar = -inside() * (z_bar[1] - ny * along) / length;
+      const One ex_bar = -inside(o) * (z_bar[0] - nx * along) / length,
+                ey_bar = -inside(o) * (z_bar[1] - ny * along) / length;
       add(2, z_bar[0] * c - ex_bar * ex / q[2]);
       add(3, z_bar[1] * s - ey_bar * ey / q[3]);
       return;
@@ -316,11 +319,14 @@ struct Surfaces {
 
   // f(at, weight, slopes of the weight) for the 3 x 3 faces of a component around a point.
   template <class F>
-  void each_neighbour(std::size_t a, const Pair& x, const F& f) const {
+  void each_neighbour(std::size_t b, std::size_t a, const Pair& x, const F& f) const {
+    const FlowModel::ObstacleModel& o = model.obstacles[b];
     One weight[2][3], slopes[2][3];
     std::array<Index, 2> middle{};
     for (std::size_t d = 0; d < 2; ++d) {
-      const One place = x[d] * One(Real(1 / shape.h[d])) - One(Real(d == a ? 0.0 : 0.5));
+      // In cells, as if all were as wide as those in the middle of the body.
+      const double h = o.cell[d], begin = shape.face_place(int(d), o.middle[d]) / h - double(o.middle[d]);
+      const One place = x[d] * One(Real(1 / h)) - One(Real(begin + (d == a ? 0.0 : 0.5)));
       const double near = std::round(double(value(place)));
       if (!(near >= 2 && near <= double(shape.n[d] - 2)))
         throw Error({"the surface of a body comes too close to a side of the box",
@@ -328,8 +334,13 @@ struct Surfaces {
                      "keep it three cells away from every side"},
                     Error::Kind::numerics);
       middle[d] = Index(near);
+      for (Index i = middle[d] - 2; shape.lines && i < middle[d] + 2; ++i)
+        if (std::abs(shape.width(int(d), i) - h) > 1e-9 * h)
+          throw Error({"cells are stretched where the surface of a body holds the flow",
+                       {},
+                       "let cells have one width around the body, and two of them beyond it"});
       const One t = place - One(Real(near)), low = One(Real(0.5)) - t, high = One(Real(0.5)) + t;
-      const One half(Real(0.5)), per_h(Real(1 / shape.h[d]));
+      const One half(Real(0.5)), per_h(Real(1 / h));
       weight[d][0] = half * low * low, weight[d][1] = One(Real(0.75)) - t * t,
       weight[d][2] = half * high * high;
       slopes[d][0] = -(per_h * low), slopes[d][1] = One(Real(-2)) * per_h * t, slopes[d][2] = per_h * high;
@@ -339,15 +350,16 @@ struct Surfaces {
         f(shape.at(middle[0] + i - 1, middle[1] + j - 1, 0), weight[0][i] * weight[1][j],
           Pair{slopes[0][i] * weight[1][j], weight[0][i] * slopes[1][j]});
   }
-  One interpolated(const Plane<Real>& field, std::size_t a, const Pair& x) const {
+  One interpolated(const Plane<Real>& field, std::size_t b, std::size_t a, const Pair& x) const {
     One sum(0);
-    each_neighbour(
-        a, x, [&](Index at, const One& weight, const Pair&) { sum = sum + weight * load<One>(field, at); });
+    each_neighbour(b, a, x, [&](Index at, const One& weight, const Pair&) {
+      sum = sum + weight * load<One>(field, at);
+    });
     return sum;
   }
-  Pair slope(const Plane<Real>& field, std::size_t a, const Pair& x) const {
+  Pair slope(const Plane<Real>& field, std::size_t b, std::size_t a, const Pair& x) const {
     Pair sum{One(0), One(0)};
-    each_neighbour(a, x, [&](Index at, const One&, const Pair& slopes) {
+    each_neighbour(b, a, x, [&](Index at, const One&, const Pair& slopes) {
       for (std::size_t d = 0; d < 2; ++d) sum[d] = sum[d] + slopes[d] * load<One>(field, at);
     });
     return sum;

@@ -2,17 +2,20 @@
 //
 //   (D G p)(c) = sum_a (p(c + a) - 2 p(c) + p(c - a)) / h_a^2 = r(c)
 //
-// with p beyond a side even, odd or wrapped (transform.h). Along every axis except the last one p and r are
-// transformed, which leaves for every mode of total lambda = sum_a lambda_a / h_a^2 a tridiagonal system
-// along the last axis [1, 2]:
+// with p beyond a side even, odd or wrapped (transform.h). Along every axis except one p and r are transformed,
+// which leaves for every mode of total lambda = sum_a lambda_a / h_a^2 a tridiagonal system along that one [1,
+// 2]:
 //
-//   (p_(j+1) - 2 p_j + p_(j-1)) / h^2 - lambda p_j = r_j
+//   c_(j+1) (p_(j+1) - p_j) - c_j (p_j - p_(j-1)) - w_j lambda p_j = w_j r_j
 //
-// solved by elimination. An axis that wraps is cut at cell 0: with p = y + p_0 z, z the answer to p_0 = 1,
+// solved by elimination; c = 1 / h^2 and w = 1 on an even axis. That is the last axis, or on a stretched grid the
+// longest one whose cells have different widths: c_j = 1 / (d_j h) and w_j the width in units of h (d as in
+// grid/metric.h). A second one is multiplied by the matrix of its modes (stretched_modes.h). The solver is
+// symmetric under the volumes of the cells. An axis that wraps is cut at cell 0: with p = y + p_0 z, z the answer to p_0 = 1,
 // the equation of cell 0 gives p_0. Eigenvalues are those of the differences, not of the derivatives, so
 // that the projection is exact to rounding. Without a fixed pressure anywhere, lambda = 0 is singular: the
 // mean of r is taken out of that mode, and the mean of p is zero there (the pseudo-inverse, which is
-// symmetric too).
+// symmetric too). On a stretched grid means are weighted by volume.
 //
 // Cost: two FFTs per transformed axis, lanes across rows, and about ten operations per cell.
 //
@@ -47,20 +50,36 @@ class PressureSolver {
  private:
   static constexpr Index kStrip = 64;  // columns that are eliminated together
 
-  void along_last(Real* field) const;
-  void eliminate(Real* column, Index width, const Real* pivots, const Real* answers) const;
-  void level(Real* column) const;
-  void factorise(Ends ends, double inverse_h2);
+  // A line of cells along the axis of elimination: numbers `next` apart, `width` neighbours of it beside it.
+  // Its pivots and answers lie `rows` apart.
+  struct Lines {
+    Real* first;
+    Index next, width;
+    const Real *pivots, *answers;
+    Index rows;
+  };
+  void along_columns(Real* field) const;
+  void along_rows(Real* field, Real* scratch) const;
+  void eliminate(const Lines& lines) const;
+  void level(Real* line) const;
+  void factorise(Ends ends);
+  // The cells of a mode, and where the pivot of one lies.
+  Index lines() const;
+  double lambda(Index line) const;
+  std::size_t place(Index line, Index k) const;
 
   Shape shape_;
-  int last_ = 1;
+  int axis_ = 1;   // that of the elimination
+  int other_ = 2;  // beside it and x
   bool singular_ = false, wraps_ = false;
-  BoxTransform<Real> transform_;  // along all axes except the last one
+  BoxTransform<Real> transform_;  // along all other axes
   Index columns_ = 0;             // modes: packed rows of round-up(n[0]) numbers
   Index row_ = 0;                 // length of a packed row
-  Real coupling_ = 1, scale_ = 1;
-  std::vector<Real> pivot_;   // inverse pivots, [cell along the last axis][column]
-  std::vector<Real> answer_;  // z, where the last axis wraps; row 0 holds 1 / (the equation of cell 0)
+  std::vector<Real> coupling_;    // c, of the faces
+  std::vector<Real> weight_;      // w, of the cells, over the gain of the transforms
+  // Inverse pivots, [cell along the axis][column]; where that is x [block of rows][cell][lane].
+  std::vector<Real> pivot_;
+  std::vector<Real> answer_;  // z, where the axis wraps; cell 0 holds 1 / (its equation)
 };
 
 extern template class PressureSolver<float>;

@@ -1,5 +1,6 @@
 #include "costate/fluid/pressure/transform.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -61,6 +62,13 @@ Transform<Real>::Transform(Ends ends, std::int64_t n) : ends_(ends), n_(n) {
 }
 
 template <class Real>
+Transform<Real>::Transform(const StretchedModes& modes)
+    : n_(std::int64_t(modes.lambda.size())), lambda_(modes.lambda) {
+  for (const double x : modes.rows) matrix_.push_back(Real(x));
+  for (const double root : modes.roots) root_.push_back(Real(root)), per_root_.push_back(Real(1 / root));
+}
+
+template <class Real>
 double Transform<Real>::mode(std::int64_t k, std::int64_t i) const {
   const double m = double(n_), x = 2 * double(i) + 1;
   const double flat = std::sqrt(1 / m), wave = std::sqrt(2 / m);
@@ -98,15 +106,24 @@ void Transform<Real>::fill_modes() {
     for (std::int64_t i = 0; i < n_; ++i) matrix_.push_back(Real(mode(k, i)));
 }
 
+// Four results at a time, so that no sum waits for the one before.
 template <class Real>
-auto Transform<Real>::multiply(bool transposed, const P* x, P* y) const -> P* {
-  for (std::int64_t k = 0; k < n_; ++k) {
-    const Real* m = matrix_.data() + (transposed ? k : k * n_);
-    const std::int64_t next = transposed ? n_ : 1;
-    P sum = P(m[0]) * x[0];
-    for (std::int64_t i = 1; i < n_; ++i) sum += P(m[i * next]) * x[i];
-    y[k] = sum;
+auto Transform<Real>::multiply(bool transposed, P* x, P* y) const -> P* {
+  constexpr std::int64_t kTogether = 4;
+  const std::int64_t next = transposed ? n_ : 1, other = transposed ? 1 : n_;
+  for (std::int64_t i = 0; !transposed && !root_.empty() && i < n_; ++i) x[i] *= P(root_[std::size_t(i)]);
+  for (std::int64_t k = 0; k < n_; k += kTogether) {
+    const Real* m[kTogether];
+    P sum[kTogether];
+    for (std::int64_t q = 0; q < kTogether; ++q) {
+      m[q] = matrix_.data() + std::min(k + q, n_ - 1) * other;
+      sum[q] = P(m[q][0]) * x[0];
+    }
+    for (std::int64_t i = 1; i < n_; ++i)
+      for (std::int64_t q = 0; q < kTogether; ++q) sum[q] += P(m[q][i * next]) * x[i];
+    for (std::int64_t q = 0; q < std::min(kTogether, n_ - k); ++q) y[k + q] = sum[q];
   }
+  for (std::int64_t i = 0; transposed && !root_.empty() && i < n_; ++i) y[i] *= P(per_root_[std::size_t(i)]);
   return y;
 }
 

@@ -15,8 +15,8 @@
 //
 // A wall is zero a whole cell away, where the others are half a cell away: speeds on faces across walls. The
 // first five are one complex FFT of n / 2 packs (fft.h). A row with an odd number of cells, with a large
-// prime factor, or with a wall is multiplied by the matrix of its modes instead. inverse(forward(x)) = gain()
-// x.
+// prime factor, or with a wall is multiplied by the matrix of its modes instead. So are cells of different
+// widths (stretched_modes.h). inverse(forward(x)) = gain() x.
 //
 // [1] Makhoul, A Fast Cosine Transform in One and Two Dimensions, IEEE Trans. ASSP 28 (1980).
 // Tests: tests/fluid/pressure_test.cpp.
@@ -25,10 +25,9 @@
 #include <vector>
 
 #include "costate/fluid/pressure/fft.h"
+#include "costate/fluid/pressure/stretched_modes.h"
 
 namespace costate::fluid {
-
-enum class Ends { periodic, even_even, odd_odd, even_odd, odd_even, wall_wall, wall_even, even_wall };
 
 template <class Real>
 class Transform {
@@ -37,6 +36,7 @@ class Transform {
 
   Transform() = default;
   Transform(Ends ends, std::int64_t n);
+  explicit Transform(const StretchedModes& modes);
 
   std::int64_t size() const { return n_; }
   double gain() const { return gain_; }
@@ -53,7 +53,7 @@ class Transform {
   }
   void fill_modes();
   double mode(std::int64_t k, std::int64_t i) const;
-  P* multiply(bool transposed, const P* x, P* y) const;
+  P* multiply(bool transposed, P* x, P* y) const;
   P* real_forward(P* x, P* y) const;
   P* real_inverse(P* x, P* y) const;
   P* cosine_forward(P* x, P* y, bool odd) const;
@@ -69,6 +69,8 @@ class Transform {
   std::vector<Real> half_;     // e^(-2 pi i k / n)
   std::vector<Real> quarter_;  // DCT-II: e^(-pi i k / (2 n)); DCT-IV: those before and after the FFT
   std::vector<Real> matrix_;   // row k: mode k
+  std::vector<Real> root_;     // of the width of each cell, where they differ; and one over it
+  std::vector<Real> per_root_;
 };
 
 extern template class Transform<float>;

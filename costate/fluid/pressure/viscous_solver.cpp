@@ -25,7 +25,7 @@ ViscousSolver<Real>::ViscousSolver(const Sides& sides) : shape_(sides.shape) {
     std::array<Ends, 3> ends{};
     for (int a = 0; a < shape_.dim; ++a) ends[std::size_t(a)] = speed_ends(sides, c, a);
     box_[std::size_t(c)] = sides.free_faces(c);
-    transform_[std::size_t(c)] = BoxTransform<Real>(shape_, box_[std::size_t(c)], ends, shape_.dim);
+    transform_[std::size_t(c)] = BoxTransform<Real>(shape_, box_[std::size_t(c)], ends, -1);
   }
 }
 
@@ -43,12 +43,13 @@ void ViscousSolver<Real>::solve(int component, Real* field, double spread, Real*
   const Index height = box.hi[1] - box.lo[1];
   std::array<double, 3> per_h2{};
   for (std::size_t a = 0; a < std::size_t(shape_.dim); ++a) per_h2[a] = spread / (shape_.h[a] * shape_.h[a]);
-  transform.forward(field, Real(1 / transform.gain()), scratch);
+  transform.forward(field, scratch);
   each_row(shape_, box, [&](Index row, Index at) {
     double along = 1 + per_h2[1] * transform.lambda(1)[std::size_t(row % height)];
     if (shape_.dim == 3) along += per_h2[2] * transform.lambda(2)[std::size_t(row / height)];
     const double* lambda = transform.lambda(0).data();
-    for (Index i = 0; i < box.width(); ++i) field[at + i] /= Real(along + per_h2[0] * lambda[i]);
+    for (Index i = 0; i < box.width(); ++i)
+      field[at + i] /= Real(transform.gain() * (along + per_h2[0] * lambda[i]));
   });
   transform.inverse(field, scratch);
 }

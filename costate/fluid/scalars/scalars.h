@@ -3,15 +3,18 @@
 #pragma once
 
 #include "costate/fluid/carry/trace.h"
+#include "costate/fluid/scalars/reactions.h"
 #include "costate/fluid/scalars/transport.h"
 #include "costate/fluid/step/flow_inputs.h"
 #include "costate/fluid/step/row_sums.h"
 
 namespace costate::fluid {
 
-// `Traced`: the speeds are traced back (carry/trace.h), and scalars may be.
-template <class S, int Dim, bool Traced>
+// Where the speeds are traced back (carry/trace.h), scalars may be.
+template <class S, int Dim, Carry How>
 struct Scalars {
+  static constexpr bool Traced = How == Carry::traced, Stretched = How == Carry::stretched;
+  using Carrying = Transport<S, Dim, Stretched>;
   using Real = value_t<S>;
   using One = Single<S>;
   using Fields = typename FlowScratch<Real>::ScalarFields;
@@ -54,6 +57,8 @@ struct Scalars {
         for (Index i = 0; i < g.count; ++i)
           add_number<S>(p_bar, g.offset + i, load<One>(work.scalars[s].side_bar[std::size_t(g.side)], i));
     }
+    for (std::size_t j = 0; j < model.reactions.size(); ++j)
+      add_number<S>(p_bar, model.reactions[j].rate_at, work.template reactions_bar<One>()[j]);
   }
   void read_state(Packed<Real> x) const {
     for (std::size_t s = 0; s < count(); ++s) {
@@ -82,9 +87,18 @@ struct Scalars {
 
   // --- a stage ---------------------------------------------------------------------------------------------
 
-  Transport<S, Dim> transport(std::size_t s, const Speeds<Real>& u, int stage) const {
-    return {shape, u, current(s, stage), everywhere<S>(read_number<S>(p, model.scalars[s].diffusivity_at)),
+  Carrying transport(std::size_t s, const Speeds<Real>& u, int stage) const {
+    return {shape,
+            {shape, work},
+            u,
+            current(s, stage),
+            everywhere<S>(read_number<S>(p, model.scalars[s].diffusivity_at)),
             model.scalars[s].carried};
+  }
+  Reactions<S> reactions(int stage) const {
+    typename Reactions<S>::Fields fields{};
+    for (std::size_t s = 0; s < count(); ++s) fields[s] = current(s, stage);
+    return {model, p, fields};
   }
   bool traced(std::size_t s) const {
     const auto how = model.scalars[s].carried;
@@ -95,15 +109,17 @@ struct Scalars {
   }
   void apply(FlowModel::Weights w, int stage, const Speeds<Real>& u, const One& dt) const {
     const S step = everywhere<S>(One(Real(w.share)) * dt);
+    const Reactions<S> reacting = reactions(stage);
     for (std::size_t s = 0; s < count(); ++s) {
       const Fields& f = work.scalars[s];
-      const Transport<S, Dim> of = transport(s, u, stage);
+      const Carrying of = transport(s, u, stage);
       if constexpr (Traced) {
         if (traced(s)) trace(s, u, dt);
       }
       const Plane<Real>& from = traced(s) ? made(s, stage) : of.c;
       each_pack<S>(shape, shape.all_cells(), [&](Index at, Index lanes) {
         S c = Real(w.share) * load<S>(from, at) + step * (of.rate(at) + load<S>(f.source, at));
+        if (!model.reactions.empty()) c = c + step * reacting.rate(s, at);
         if (w.kept != 0) c = c + Real(w.kept) * load<S>(f.x, at);
         store<S>(made(s, stage), at, c, lanes);
       });
@@ -141,13 +157,16 @@ struct Scalars {
   void transpose(FlowModel::Weights w, int stage, const Speeds<Real>& u, const One& dt, bool sums,
                  One& dt_bar) const {
     if constexpr (Traced) tracing(u, dt).clear_shifts();
+    const Reactions<S> reacting = reactions(stage);
+    if (sums) add_reaction_sums(reacting);
     for (std::size_t s = 0; s < count(); ++s) {
       const Fields& f = work.scalars[s];
-      const Transport<S, Dim> of = transport(s, u, stage);
+      const Carrying of = transport(s, u, stage);
       const std::array<S, 3> push = buoyancy_shares(s, One(Real(w.share)) * dt);
-      if (sums) add_sums(s, of, w, dt, dt_bar);
+      if (sums) add_sums(s, of, reacting, w, dt, dt_bar);
       each_pack<S>(shape, shape.widened(shape.all_cells()), [&](Index at, Index lanes) {
-        const S bar = of.carried_bar(f.rate_bar, at);
+        S bar = of.carried_bar(f.rate_bar, at);
+        if (!model.reactions.empty()) bar = bar + reacting.carried_bar(s, rates_bar(), at);
         store<S>(f.out_bar, at, Traced ? bar : pushed(bar, push, at), lanes);
       });
       if (!traced(s))
@@ -205,16 +224,32 @@ struct Scalars {
                         given_bar);
   }
 
+  typename Reactions<S>::Fields rates_bar() const {
+    typename Reactions<S>::Fields fields{};
+    for (std::size_t s = 0; s < count(); ++s) fields[s] = work.scalars[s].rate_bar;
+    return fields;
+  }
+  void add_reaction_sums(const Reactions<S>& reacting) const {
+    auto& bars = work.template reactions_bar<One>();
+    const auto rate_bar = rates_bar();
+    for (std::size_t j = 0; j < model.reactions.size(); ++j)
+      bars[j] = bars[j] + sum_packs<S, 1>(shape, shape.all_cells(), work.sums, [&](Index at, Index) {
+                  return std::array<S, 1>{reacting.constant_bar(j, rate_bar, at)};
+                })[0];
+  }
+
   // Diffusivity, buoyancy, and dt through the rate.
-  void add_sums(std::size_t s, const Transport<S, Dim>& of, FlowModel::Weights w, const One& dt,
-                One& dt_bar) const {
+  void add_sums(std::size_t s, const Carrying& of, const Reactions<S>& reacting, FlowModel::Weights w,
+                const One& dt, One& dt_bar) const {
     Fields& f = work.scalars[s];
     const One share(Real(w.share));
     const auto rates = sum_packs<S, 1>(shape, shape.all_cells(), work.sums, [&](Index at, Index) {
-      return std::array<S, 1>{load<S>(f.star_bar, at) * (of.rate(at) + load<S>(f.source, at))};
+      S rate = of.rate(at) + load<S>(f.source, at);
+      if (!model.reactions.empty()) rate = rate + reacting.rate(s, at);
+      return std::array<S, 1>{load<S>(f.star_bar, at) * rate};
     });
     dt_bar = dt_bar + share * rates[0];
-    Transport<S, Dim> pushing = of;
+    Carrying pushing = of;
     if (Traced) pushing.c = f.star;
     One* const bars = work.template numbers_bar<One>(s);
     for (std::size_t a = 0; a < Dim; ++a) {

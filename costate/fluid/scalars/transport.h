@@ -18,15 +18,16 @@
 #pragma once
 
 #include "costate/fluid/carry/limited.h"
+#include "costate/fluid/grid/metric.h"
 #include "costate/fluid/step/flow_scratch.h"
 
 namespace costate::fluid {
 
-template <class S, int Dim>
+template <class S, int Dim, bool Stretched>
 struct Transport {
   using Real = value_t<S>;
   std::array<Index, 3> stride;
-  std::array<Real, 3> per_h;
+  Metric<S, Stretched> per;
   Speeds<Real> u;
   Plane<Real> c;
   S diffusivity;
@@ -34,30 +35,30 @@ struct Transport {
   bool limited;  // by limited ones; neither: it is traced back (carry/trace.h)
   Limited<S, Dim> upwind;
 
-  Transport(const Shape& shape, const Speeds<Real>& speeds, const Plane<Real>& carried, const S& d,
-            Scalar::Carried how)
+  Transport(const Shape& shape, const Metric<S, Stretched>& metric, const Speeds<Real>& speeds,
+            const Plane<Real>& carried, const S& d, Scalar::Carried how)
       : stride(shape.stride),
+        per(metric),
         u(speeds),
         c(carried),
         diffusivity(d),
         moves(how == Scalar::Carried::central),
         limited(how == Scalar::Carried::limited),
-        upwind(shape, speeds, carried, -1) {
-    for (std::size_t a = 0; a < 3; ++a) per_h[a] = Real(1 / shape.h[a]);
-  }
+        upwind(shape, speeds, carried, -1) {}
   COSTATE_INLINE S mean(std::size_t a, Index at) const {
     return Real(0.5) * (load<S>(c, at) + load<S>(c, at - stride[a]));
   }
   COSTATE_INLINE S slope(std::size_t a, Index at) const {
-    return per_h[a] * (load<S>(c, at) - load<S>(c, at - stride[a]));
+    return per.face(int(a), at) * (load<S>(c, at) - load<S>(c, at - stride[a]));
   }
   COSTATE_INLINE S flux(std::size_t a, Index at) const {
     if (!moves) return diffusivity * slope(a, at);
     return diffusivity * slope(a, at) - load<S>(u[a], at) * mean(a, at);
   }
   COSTATE_INLINE S rate(Index at) const {
-    S sum = per_h[0] * (flux(0, at + 1) - flux(0, at));
-    for (std::size_t a = 1; a < Dim; ++a) sum = sum + per_h[a] * (flux(a, at + stride[a]) - flux(a, at));
+    S sum = per.cell(0, at) * (flux(0, at + 1) - flux(0, at));
+    for (std::size_t a = 1; a < Dim; ++a)
+      sum = sum + per.cell(int(a), at) * (flux(a, at + stride[a]) - flux(a, at));
     if (limited) sum = sum + upwind.rate(at);
     return sum;
   }
@@ -65,7 +66,8 @@ struct Transport {
   // --- transpose, given the plane of rate_bar --------------------------------------------------------------
 
   COSTATE_INLINE S flux_bar(const Plane<Real>& rate_bar, std::size_t a, Index at) const {
-    return per_h[a] * (load<S>(rate_bar, at - stride[a]) - load<S>(rate_bar, at));
+    const Index below = at - stride[a];
+    return per.cell(int(a), below) * load<S>(rate_bar, below) - per.cell(int(a), at) * load<S>(rate_bar, at);
   }
   COSTATE_INLINE S speed_bar(const Plane<Real>& rate_bar, std::size_t a, Index at) const {
     if (limited) return upwind.speed_bar(rate_bar, int(a), at);
@@ -77,7 +79,7 @@ struct Transport {
     for (std::size_t a = 0; a < Dim; ++a) {
       const Index next = at + stride[a];
       const S low = flux_bar(rate_bar, a, at), high = flux_bar(rate_bar, a, next);
-      sum = sum + diffusivity * per_h[a] * (low - high);
+      sum = sum + diffusivity * (per.face(int(a), at) * low - per.face(int(a), next) * high);
       if (moves) sum = sum - Real(0.5) * (load<S>(u[a], at) * low + load<S>(u[a], next) * high);
     }
     if (limited) sum = sum + upwind.carried_bar(rate_bar, at);

@@ -27,6 +27,7 @@ void clear_cotangents(const FlowModel& model, bool viscosity, FlowScratch<value_
       for (Index i = 0; i < g.count; ++i) store<Single<T>>(f.side_bar[std::size_t(g.side)], i, Single<T>(0));
     std::fill_n(w.template numbers_bar<Single<T>>(s), 4, Single<T>(0));
   }
+  w.template reactions_bar<Single<T>>().fill(Single<T>(0));
   CarriedPoints<T, Dim>{model, w}.clear(w.tracers.x_bar);
   for (int a = 0; !w.mask.empty() && a < Dim; ++a)
     for (const Speeds<Real>* s : {&w.carried_bar, &w.resist_bar, &w.mean_star, &w.face_bar})

@@ -20,11 +20,13 @@
 
 namespace costate::fluid {
 
-template <class S, int Dim, bool Inertia>
+template <class S, int Dim, Carry How>
 struct Eddies {
+  static constexpr bool Inertia = How == Carry::central || How == Carry::stretched,
+                        Stretched = How == Carry::stretched;
   using Real = value_t<S>;
   using One = Single<S>;
-  using Flux = Stress<S, Dim, Inertia>;
+  using Flux = Stress<S, Dim, Inertia, Stretched>;
   const FlowModel& model;
   FlowScratch<Real>& work;
   One constant;  // C
@@ -33,9 +35,9 @@ struct Eddies {
   // work.eddy and work.eddy_edges: all of the viscosity that a field feels.
   void read(const Speeds<Real>& u) const {
     const Flux of = plain(u);
-    const S scale = everywhere<S>(One(Real(area())) * constant * constant);
+    const S scale = everywhere<S>(constant * constant);
     each_pack<S>(shape, shape.all_cells(), [&](Index at, Index count) {
-      store<S>(work.eddy, at, load<S>(work.viscosity, at) + scale * rate(of, at), count);
+      store<S>(work.eddy, at, load<S>(work.viscosity, at) + area(at) * (scale * rate(of, at)), count);
     });
     model.sides.template extend<One>(work.eddy);
     mean_over_edges<S, Dim>(shape, work.eddy, work.eddy_edges);
@@ -44,7 +46,7 @@ struct Eddies {
   // Given star_bar: adds to out_bar, which the other forces have written, and to the constant's cotangent.
   void transpose(const One& step, const Speeds<Real>& u, bool viscosity, One& constant_bar) const {
     const Flux of = plain(u);
-    const StressTranspose<S, Dim, Inertia> back{of, work.star_bar};
+    const StressTranspose<S, Dim, Inertia, Stretched> back{of, work.star_bar};
     const S scaled = everywhere<S>(step);
     clear<S>(shape, work.eddy_bar);
     each_pack<S>(shape, open_cells(), [&](Index at, Index count) {
@@ -62,15 +64,15 @@ struct Eddies {
       }
     mean_over_edges_vjp<S, Dim>(model.sides, work.eddy_edges_bar, work.eddy_bar);
     model.sides.template extend_vjp<One>(work.eddy_bar);
-    const S scale = everywhere<S>(One(Real(area())) * constant * constant);
+    const S scale = everywhere<S>(constant * constant);
     clear<S>(shape, work.strain_bar);
     const auto sums = sum_packs<S, 1>(shape, shape.all_cells(), work.sums, [&](Index at, Index count) {
-      const S bar = load<S>(work.eddy_bar, at), r = rate(of, at);
+      const S bar = load<S>(work.eddy_bar, at), r = rate(of, at), sized = area(at) * bar;
       if (viscosity) store<S>(work.viscosity_bar, at, load<S>(work.viscosity_bar, at) + bar, count);
-      store<S>(work.strain_bar, at, Real(0.5) * scale * bar / r, count);
-      return std::array<S, 1>{bar * r};
+      store<S>(work.strain_bar, at, Real(0.5) * scale * sized / r, count);
+      return std::array<S, 1>{sized * r};
     });
-    constant_bar = constant_bar + One(Real(2 * area())) * constant * sums[0];
+    constant_bar = constant_bar + One(Real(2)) * constant * sums[0];
     model.sides.template wrap<One>(work.strain_bar, -1);
     for (int c = 0; c < Dim; ++c)
       each_pack<S>(shape, shape.widened(shape.faces(c)), [&](Index at, Index count) {
@@ -80,9 +82,22 @@ struct Eddies {
   }
 
  private:
-  Flux plain(const Speeds<Real>& u) const { return {shape, u, work.viscosity, work.edges, false}; }
-  double area() const {  // delta^2
-    return Dim == 2 ? shape.h[0] * shape.h[1] : std::pow(shape.h[0] * shape.h[1] * shape.h[2], 2.0 / 3);
+  Flux plain(const Speeds<Real>& u) const {
+    return {shape, {shape, work}, u, work.viscosity, work.edges, false};
+  }
+  // delta^2
+  COSTATE_INLINE auto area(Index at) const {
+    const Real mean =
+        Real(Dim == 2 ? shape.h[0] * shape.h[1] : std::pow(shape.h[0] * shape.h[1] * shape.h[2], 2.0 / 3));
+    if constexpr (!Stretched) {
+      return mean;
+    } else {
+      using P = NativePack<Real>;
+      const P size = work.metric.template cell_size<P>(shape, at);
+      if constexpr (Dim == 2) return P(mean) * size;
+      const P root = cbrt(size);
+      return P(mean) * (root * root);
+    }
   }
   // Cells that forces read, beyond open sides too.
   Box open_cells() const {
@@ -119,9 +134,13 @@ struct Eddies {
   }
   COSTATE_INLINE S speed_bar(const Flux& of, int a, Index at) const {
     const Index below = at - of.s(a);
-    S sum = Real(4) * of.r(a) * (of.stretch(a, below) * strain(below) - of.stretch(a, at) * strain(at));
-    for (int b = 0; b < Dim; ++b)
-      if (b != a) sum = sum + of.r(b) * (edge_bar(of, a, b, at) - edge_bar(of, a, b, at + of.s(b)));
+    S sum = Real(4) * (of.per.cell(a, below) * of.stretch(a, below) * strain(below) -
+                       of.per.cell(a, at) * of.stretch(a, at) * strain(at));
+    for (int b = 0; b < Dim; ++b) {
+      if (b == a) continue;
+      const Index up = at + of.s(b);
+      sum = sum + (of.per.face(b, at) * edge_bar(of, a, b, at) - of.per.face(b, up) * edge_bar(of, a, b, up));
+    }
     return sum;
   }
 };

@@ -18,10 +18,11 @@ typename System<Real>::Fault flow_fault(const FlowModel& model, const Inputs<Rea
   double courant = 0, viscous = 0, per_h2 = 0;
   for (int a = 0; a < shape.dim; ++a) {
     const Real* u = in.x + model.face_offset[std::size_t(a)];
-    double fastest = 0;
+    double fastest = 0, least = shape.width(a, 0);
     for (Index i = 0; i < shape.face_count(a); ++i) fastest = std::max(fastest, std::abs(double(u[i])));
-    if (!Traced) courant += fastest * dt / shape.h[std::size_t(a)];  // tracing back has no such limit
-    per_h2 += 1 / (shape.h[std::size_t(a)] * shape.h[std::size_t(a)]);
+    for (Index i = 0; i < shape.n[std::size_t(a)]; ++i) least = std::min(least, shape.width(a, i));
+    if (!Traced) courant += fastest * dt / least;  // tracing back has no such limit
+    per_h2 += 1 / (least * least);
   }
   for (Index i = 0; !model.implicit && i < shape.cells(); ++i)
     viscous = std::max(viscous, 4 * double(in.p[i]) * dt * per_h2);

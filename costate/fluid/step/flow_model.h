@@ -10,9 +10,11 @@
 
 namespace costate::fluid {
 
-// How speeds are carried: by central fluxes, by limited ones (carry/limited.h), or traced back
-// (carry/trace.h).
-enum class Carry { central, limited, traced };
+// How speeds are carried: by central fluxes, also on a stretched grid (grid/metric.h), by limited ones
+// (carry/limited.h), or traced back (carry/trace.h).
+enum class Carry { central, stretched, limited, traced };
+
+inline constexpr std::size_t kMostScalars = 8, kMostReactions = 16;
 
 struct FlowModel {
   // One component of the given speeds of a side.
@@ -39,10 +41,17 @@ struct FlowModel {
     Index mix_norm = -1;  // in the state; -1: it is not there
   };
   std::vector<ScalarModel> scalars;
+  struct ReactionModel {
+    Index rate_at;
+    std::array<int, kMostScalars> takes = {}, change = {};
+  };
+  std::vector<ReactionModel> reactions;
   struct ObstacleModel {
     Obstacle::Shape shape;
     Obstacle::Core core;
-    double width;                         // of its mask [m]
+    double width;                // of its mask [m]
+    std::array<double, 3> cell;  // widths of the cell in its middle, and which one that is
+    std::array<Index, 3> middle;
     std::size_t sizes;                    // numbers of the shape behind its centre
     bool driven;                          // its motion is a control
     Index shape_at, motion_at, force_at;  // in parameters, in parameters or controls, in the state

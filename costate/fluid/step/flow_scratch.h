@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "costate/core/aligned_buffer.h"
+#include "costate/fluid/grid/metric.h"
 #include "costate/fluid/obstacles/shapes.h"
 #include "costate/fluid/step/flow_model.h"
 #include "costate/system/system.h"
@@ -30,6 +31,16 @@ struct FlowScratch final : Workspace {
     std::array<Dual<Real>, 4> dual_bar = {};
   };
   std::vector<ScalarFields> scalars;
+  // Cotangents of the rates of reactions.
+  std::array<Real, kMostReactions> reaction_bar = {};
+  std::array<Dual<Real>, kMostReactions> dual_reaction_bar = {};
+  template <class One>
+  auto& reactions_bar() {
+    if constexpr (std::is_same_v<One, Real>)
+      return reaction_bar;
+    else
+      return dual_reaction_bar;
+  }
   template <class One>
   One* numbers_bar(std::size_t s) {
     if constexpr (std::is_same_v<One, Real>)
@@ -63,6 +74,7 @@ struct FlowScratch final : Workspace {
   Speeds<Real> delta, extra;         // of implicit.h
   Plane<Real> found, search, image;  // of its conjugate gradients
   SideSpeeds<Real> side, side_bar;
+  MetricFields<Real> metric;
   Real* solver = nullptr;
   std::vector<double> sums;
   std::vector<std::array<double, 12>> force;  // and torque on each body: value and tangent of every number
@@ -136,6 +148,7 @@ struct FlowScratch final : Workspace {
     solver = memory_.data() + (2 * half_ + line - 1) / line * line;
     std::fill_n(memory_.data(), half_, Real(0));
     std::fill_n(solver, solver_numbers, Real(0));
+    if (shape.lines) metric.fill(shape);
     Index rows = 1;
     for (int a = 0; a < shape.dim; ++a) rows = std::max(rows, shape.faces(a).rows());
     sums.resize(std::size_t((mask.empty() ? 4 : 2 * kMostShapeNumbers) * rows));
@@ -188,6 +201,8 @@ struct FlowScratch final : Workspace {
       for (std::size_t a = 0; model.implicit && a < d; ++a) planes.push_back(&(*s)[a]);
     for (Plane<Real>* p : {&found, &search, &image})
       if (model.implicit) planes.push_back(p);
+    for (std::array<Plane<Real>, 3>* m : {&metric.cell, &metric.face, &metric.low})
+      for (std::size_t a = 0; model.sides.shape.lines && a < d; ++a) planes.push_back(&(*m)[a]);
     for (Plane<Real>* p : {&pressure, &viscosity, &viscosity_bar}) planes.push_back(p);
     if (model.pressure >= 0) planes.push_back(&pressure_bar);
     if (model.dissipation >= 0 || model.mixes()) planes.push_back(&reading);

@@ -32,7 +32,7 @@ namespace costate::fluid {
 
 template <class Real, int Dim, Carry How>
 class FlowSystem final : public System<Real> {
-  static constexpr bool Traced = How == Carry::traced;
+  static constexpr bool Traced = How == Carry::traced, Stretched = How == Carry::stretched;
   using S = NativePack<Real>;
   using Tangent = Dual<S>;
   using Scratch = FlowScratch<Real>;
@@ -91,7 +91,7 @@ class FlowSystem final : public System<Real> {
     auto& w = static_cast<Scratch&>(work);
     w.run_p = nullptr;
     read_parameters<S>({p}, w);
-    Scalars<S, Dim, Traced>{model_, w, {p}}.read_parameters();
+    Scalars<S, Dim, How>{model_, w, {p}}.read_parameters();
     w.run_p = p;
   }
   void end_run(const Real*, Real*, const Activity&, Workspace& work) const override {
@@ -117,7 +117,7 @@ class FlowSystem final : public System<Real> {
     read_given<T>(false, p, w);
     Obstacles<T, Dim>{model_, w}.read_masks(false, {.x = {}, .u = {}, .p = p, .dt = {}});
     if constexpr (Dim == 2)
-      if (model_.points() > 0) Surfaces<T>{model_, w, solver_, {}, p, {}}.factorise();
+      if (model_.points() > 0) Surfaces<T, Stretched>{model_, w, solver_, {}, p, {}}.factorise();
   }
   template <class T>
   void read_given(bool controls, In from, Scratch& w) const {
@@ -146,7 +146,7 @@ class FlowSystem final : public System<Real> {
     }
     read_speeds<T>(model_, in.x, w.x);
     model_.sides.template set_sides<Single<T>>(w.x, w.side);
-    const Scalars<T, Dim, Traced> scalars{model_, w, in.p};
+    const Scalars<T, Dim, How> scalars{model_, w, in.p};
     if (kIsDual<T> || in.p.value != w.run_p) scalars.read_parameters();
     scalars.read_state(in.x);
     CarriedPoints<T, Dim>{model_, w}.read(in.x, w.tracers.x);
@@ -181,7 +181,7 @@ class FlowSystem final : public System<Real> {
     return stage == 0 ? w.x : w.stage[stage - 1];
   }
   template <class T>
-  Surfaces<T> surfaces(const PackedInputs& in, const Single<T>& dt, Scratch& w) const {
+  Surfaces<T, Stretched> surfaces(const PackedInputs& in, const Single<T>& dt, Scratch& w) const {
     return {model_, w, solver_, in.u, in.p, dt};
   }
   template <class T>
@@ -202,7 +202,7 @@ class FlowSystem final : public System<Real> {
     if (model_.implicit) implicit<T>(momentum.dt, w).apply(model_.weights(stage), current(w, stage));
     model_.sides.template set_faces<Single<T>>(w.star, w.side);
     then(stage);
-    Projection<T, Dim>(model_.sides, solver_).apply(w.star, out, {}, w);
+    Projection<T, Dim, Stretched>(model_.sides, solver_).apply(w.star, out, {}, w);
     if constexpr (Dim == 2)
       if (model_.points() > 0) surfaces<T>(in, momentum.dt, w).apply(out);
     model_.sides.template set_sides<Single<T>>(out, w.side);
@@ -274,7 +274,7 @@ class FlowSystem final : public System<Real> {
       write_field<T>(model_.sides.shape, model_.sides.shape.all_cells(), w.pressure, y + model_.pressure,
                      false);
     }
-    if (model_.readings()) Readings<T, Dim>{model_, w, solver_}.write(y);
+    if (model_.readings()) Readings<T, Dim, Stretched>{model_, w, solver_}.write(y);
   }
 
   // --- its transpose ---------------------------------------------------------------------------------------
@@ -321,7 +321,7 @@ class FlowSystem final : public System<Real> {
       read_field<T>(shape, shape.all_cells(), y_bar + model_.pressure, w.pressure_bar);
     if (!model_.readings()) return;
     advance_stage<T>(model_.stages() - 1, in, momentum, w.star, w, [](int) {});
-    Readings<T, Dim>{model_, w, solver_}.transpose(y_bar, viscosity);
+    Readings<T, Dim, Stretched>{model_, w, solver_}.transpose(y_bar, viscosity);
   }
   // Of what the last projection subtracts the gradient of. For dt that one is computed again.
   template <class T>
@@ -341,7 +341,7 @@ class FlowSystem final : public System<Real> {
   template <class T>
   void transpose_surfaces(int stage, const PackedInputs& in, const Momentum<T, Dim, How>& momentum,
                           bool bodies, const PackedCotangents& bar, Single<T>& dt_bar, Scratch& w) const {
-    const Surfaces<T> surface = surfaces<T>(in, momentum.dt, w);
+    const Surfaces<T, Stretched> surface = surfaces<T>(in, momentum.dt, w);
     const auto weights = model_.weights(stage);
     surface.transpose(weights);
     if (!bodies) return;
@@ -373,7 +373,7 @@ class FlowSystem final : public System<Real> {
                sums = is_active(FlowModel::kForce) || is_active(FlowModel::kDt);
     One eddies_bar(0);
     const bool of_scalars = wants_scalars(bar, active);
-    const Scalars<T, Dim, Traced>& scalars = momentum.scalars;
+    const Scalars<T, Dim, How>& scalars = momentum.scalars;
     const bool bodies =
         !model_.obstacles.empty() && (viscosity || sums || model_.moving() || wants_bodies(bar, active));
     clear_cotangents<T, Dim>(model_, viscosity, w);
@@ -392,7 +392,7 @@ class FlowSystem final : public System<Real> {
     for (int stage = model_.stages() - 1; stage >= 0; --stage) {
       const auto weights = model_.weights(stage);
       sides.template set_sides_vjp<One>(w.out_bar, w.side_bar);
-      Projection<T, Dim>(sides, solver_)
+      Projection<T, Dim, Stretched>(sides, solver_)
           .transpose(w.out_bar, w.star_bar, stage + 1 == model_.stages() ? w.pressure_bar : Plane<Real>{}, w);
       if constexpr (Dim == 2)
         if (model_.points() > 0) transpose_surfaces<T>(stage, in, momentum, bodies, bar, dt_bar, w);
@@ -443,7 +443,7 @@ class FlowSystem final : public System<Real> {
   }
   // The sides of what a step begins with.
   template <class T>
-  void set_beginnings_vjp(const Scalars<T, Dim, Traced>& scalars, Scratch& w) const {
+  void set_beginnings_vjp(const Scalars<T, Dim, How>& scalars, Scratch& w) const {
     model_.sides.template set_sides_vjp<Single<T>>(w.out_bar, w.side_bar);
     for (std::size_t s = 0; s < w.scalars.size(); ++s) scalars.set_sides_vjp(s, w.scalars[s].out_bar);
   }

@@ -1,6 +1,6 @@
 // The systems of flows, each instantiated in a translation unit of its own: flow_2d_float.cpp and its three
-// siblings, as many for flows with limited fluxes (limited_*.cpp) and for those that are traced back
-// (traced_*.cpp), and steady/stokes_*.cpp for creeping flow.
+// siblings, as many for flows on stretched grids (stretched_*.cpp), with limited fluxes (limited_*.cpp) and
+// for those that are traced back (traced_*.cpp), and steady/stokes_*.cpp for creeping flow.
 #pragma once
 
 #include <memory>

@@ -25,21 +25,23 @@ namespace costate::fluid {
 
 template <class S, int Dim, Carry How>
 struct Momentum {
-  static constexpr bool Central = How == Carry::central, Traced = How == Carry::traced;
-  using Flux = Stress<S, Dim, Central>;
+  static constexpr bool Traced = How == Carry::traced, Stretched = How == Carry::stretched,
+                        Central = How == Carry::central || Stretched;
+  using Flux = Stress<S, Dim, Central, Stretched>;
+  using FluxTranspose = StressTranspose<S, Dim, Central, Stretched>;
   using Real = value_t<S>;
   using One = Single<S>;
   const FlowModel& model;
   FlowScratch<Real>& work;
   One dt;
   std::array<One, 3> force;
-  Scalars<S, Dim, Traced> scalars;
-  Eddies<S, Dim, Central> eddies;
+  Scalars<S, Dim, How> scalars;
+  Eddies<S, Dim, How> eddies;
   const Shape& shape = model.sides.shape;
 
   Flux stress(const Speeds<Real>& u) const {
-    if (model.eddies) return {shape, u, work.eddy, work.eddy_edges, false};
-    return {shape, u, work.viscosity, work.edges, work.uniform_viscosity};
+    if (model.eddies) return {shape, {shape, work}, u, work.eddy, work.eddy_edges, false};
+    return {shape, {shape, work}, u, work.viscosity, work.edges, work.uniform_viscosity};
   }
 
   // F + f on a face, for the scalars of a stage.
@@ -128,7 +130,7 @@ struct Momentum {
 
   void transpose(FlowModel::Weights w, int stage, const Speeds<Real>& u) const {
     const Flux of = stress(u);
-    const StressTranspose<S, Dim, Central> back{of, work.star_bar};
+    const FluxTranspose back{of, work.star_bar};
     const S step = everywhere<S>(One(Real(w.share)) * dt);
     const auto update = [&](int c, Index at, Index count) {
       const auto a = std::size_t(c);
@@ -164,7 +166,7 @@ struct Momentum {
   // viscosity_bar and edges_bar += dt share T_bar dT/dnu.
   void transpose_viscosity(FlowModel::Weights w, const Speeds<Real>& u) const {
     const Flux of = stress(u);
-    const StressTranspose<S, Dim, Central> back{of, work.star_bar};
+    const FluxTranspose back{of, work.star_bar};
     const S step = everywhere<S>(One(Real(w.share)) * dt);
     const auto add = [&](const Plane<Real>& to, Index at, const S& x, Index count) {
       store<S>(to, at, load<S>(to, at) + step * x, count);

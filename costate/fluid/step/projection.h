@@ -10,18 +10,23 @@
 // cell away: G is twice D' there.
 //
 // Where p itself is wanted, p_bar is added to D u_bar before the solution: no solution more.
+//
+// On a stretched grid G is the transpose of -D under the volumes F of faces and V of cells (grid/metric.h), and
+// the solver is its own under V: the transpose is the same, of u_bar / F and p_bar / V, times F.
 // Tests: tests/fluid/flow_test.cpp.
 #pragma once
 
+#include "costate/fluid/grid/metric.h"
 #include "costate/fluid/pressure/pressure_solver.h"
 #include "costate/fluid/step/flow_scratch.h"
 
 namespace costate::fluid {
 
-template <class S, int Dim>
+template <class S, int Dim, bool Stretched = false>
 class Projection {
   using Real = value_t<S>;
   using One = Single<S>;
+  using Size = NativePack<Real>;  // of cells and faces: without tangents
 
  public:
   Projection(const Sides& sides, const PressureSolver<Real>& solver) : sides_(sides), solver_(solver) {}
@@ -39,15 +44,34 @@ class Projection {
   template <class Work>
   void transpose(const Speeds<Real>& out_bar, const Speeds<Real>& star_bar, const Plane<Real>& p_bar,
                  Work& work) const {
+    if constexpr (Stretched) divide_by_sizes(out_bar, p_bar, work);
     sides_.template scale_open_faces<One>(out_bar, 2);
     solve(out_bar, p_bar, work);
     sides_.template scale_open_faces<One>(out_bar, 0.5);
     sides_.template set_nothing<One>(work.pressure);
     each_component(false,
                    [&](int a, Index at, Index count) { subtract(a, at, count, out_bar, star_bar, work); });
+    if constexpr (Stretched)
+      each_component(false, [&](int a, Index at, Index count) {
+        const Plane<Real>& f = star_bar[std::size_t(a)];
+        store<S>(f, at, work.metric.template face_size<Size>(sides_.shape, a, at) * load<S>(f, at), count);
+      });
   }
 
  private:
+  template <class Work>
+  void divide_by_sizes(const Speeds<Real>& u_bar, const Plane<Real>& p_bar, const Work& work) const {
+    const Shape& shape = sides_.shape;
+    each_component(false, [&](int a, Index at, Index count) {
+      const Plane<Real>& f = u_bar[std::size_t(a)];
+      store<S>(f, at, load<S>(f, at) / work.metric.template face_size<Size>(shape, a, at), count);
+    });
+    if (!p_bar.value) return;
+    each_pack<S>(shape, shape.all_cells(), [&](Index at, Index count) {
+      store<S>(p_bar, at, load<S>(p_bar, at) / work.metric.template cell_size<Size>(shape, at), count);
+    });
+  }
+
   // The pressure for the divergence of u and what is added to it.
   template <class Work>
   void solve(const Speeds<Real>& u, const Plane<Real>& added, Work& work) const {
@@ -59,12 +83,11 @@ class Projection {
       sides_.each_line(shape.all_cells(), a,
                        [&](Index at, Index) { store<One>(f, at + end, load<One>(f, at)); });
     }
-    std::array<Real, 3> per_h;
-    for (std::size_t a = 0; a < 3; ++a) per_h[a] = Real(1 / shape.h[a]);
+    const Metric<S, Stretched> per(shape, work);
     each_pack<S>(shape, shape.all_cells(), [&](Index at, Index count) {
-      S sum = per_h[0] * (load<S>(u[0], at + 1) - load<S>(u[0], at));
+      S sum = per.cell(0, at) * (load<S>(u[0], at + 1) - load<S>(u[0], at));
       for (std::size_t a = 1; a < Dim; ++a)
-        sum = sum + per_h[a] * (load<S>(u[a], at + shape.stride[a]) - load<S>(u[a], at));
+        sum = sum + per.cell(int(a), at) * (load<S>(u[a], at + shape.stride[a]) - load<S>(u[a], at));
       if (added.value) sum = sum + load<S>(added, at);
       store<S>(work.pressure, at, sum, count);
     });
@@ -76,7 +99,7 @@ class Projection {
   COSTATE_INLINE void subtract(int a, Index at, Index count, const Speeds<Real>& from, const Speeds<Real>& to,
                                const Work& work) const {
     const Shape& shape = sides_.shape;
-    const S slope = Real(1 / shape.h[std::size_t(a)]) *
+    const S slope = Metric<S, Stretched>(shape, work).face(a, at) *
                     (load<S>(work.pressure, at) - load<S>(work.pressure, at - shape.stride[std::size_t(a)]));
     store<S>(to[std::size_t(a)], at, load<S>(from[std::size_t(a)], at) - slope, count);
   }

@@ -23,11 +23,11 @@
 
 namespace costate::fluid {
 
-template <class S, int Dim>
+template <class S, int Dim, bool Stretched>
 struct Readings {
   using Real = value_t<S>;
   using One = Single<S>;
-  using Flux = Stress<S, Dim, false>;
+  using Flux = Stress<S, Dim, false, Stretched>;
   const FlowModel& model;
   FlowScratch<Real>& work;
   const PressureSolver<Real>& solver;
@@ -46,8 +46,7 @@ struct Readings {
     if (model.dissipation >= 0) set(y, model.dissipation, One(Real(volume())) * power());
     for (std::size_t s = 0; s < model.scalars.size(); ++s) {
       if (model.scalars[s].mix_norm < 0) continue;
-      const auto products = mixed(s, [](const S& c, const S& p) { return c * p; });
-      set(y, model.scalars[s].mix_norm, One(Real(-volume())) * products);
+      set(y, model.scalars[s].mix_norm, One(Real(-volume())) * mixed(s));
     }
   }
 
@@ -72,7 +71,7 @@ struct Readings {
       solve(s);
       const Plane<Real>& to = work.scalars[s].out_bar;
       each_pack<S>(shape, shape.all_cells(), [&](Index at, Index count) {
-        store<S>(to, at, load<S>(to, at) + bar * load<S>(work.reading, at), count);
+        store<S>(to, at, load<S>(to, at) + size(at) * (bar * load<S>(work.reading, at)), count);
       });
     }
   }
@@ -87,6 +86,13 @@ struct Readings {
     }
   }
   double volume() const { return shape.h[0] * shape.h[1] * (Dim == 3 ? shape.h[2] : 1.0); }
+  // Of a cell, in units of that volume.
+  COSTATE_INLINE auto size(Index at) const {
+    if constexpr (Stretched)
+      return work.metric.template cell_size<NativePack<Real>>(shape, at);
+    else
+      return Real(1);
+  }
   Lookup<One, Dim> place(int component, const std::array<double, 3>& at) const {
     std::array<One, Dim> y;
     for (std::size_t a = 0; a < Dim; ++a) y[a] = One(Real(at[a]));
@@ -102,7 +108,7 @@ struct Readings {
 
   // --- dissipation -----------------------------------------------------------------------------------------
 
-  Flux stress() const { return {shape, work.star, work.viscosity, work.edges, false}; }
+  Flux stress() const { return {shape, {shape, work}, work.star, work.viscosity, work.edges, false}; }
   One power() const {
     const Flux of = stress();
     return sum_packs<S, 1>(shape, shape.all_cells(), work.sums, [&](Index at, Index) {
@@ -120,16 +126,16 @@ struct Readings {
           const Index i = of.s(a), j = of.s(b);
           sum = sum + Real(0.25) * ((heat(at) + heat(at + i)) + (heat(at + j) + heat(at + i + j)));
         }
-      return std::array<S, 1>{sum};
+      return std::array<S, 1>{size(at) * sum};
     })[0];
   }
-  // work.reading holds the cotangent of every cell's share: the same inside, nothing beyond.
+  // work.reading holds the cotangent of every cell's share: nothing beyond.
   void transpose_power(const One& bar, bool viscosity) const {
     const Flux of = stress();
     const S inside = everywhere<S>(bar);
     clear<S>(shape, work.reading);
     each_pack<S>(shape, shape.all_cells(),
-                 [&](Index at, Index count) { store<S>(work.reading, at, inside, count); });
+                 [&](Index at, Index count) { store<S>(work.reading, at, size(at) * inside, count); });
     model.sides.template wrap<One>(work.reading, -1);
     const auto share = [&](Index at) { return load<S>(work.reading, at); };
     const auto edge_share = [&](int a, int b, Index e) {
@@ -140,15 +146,15 @@ struct Readings {
       each_pack<S>(shape, shape.widened(shape.faces(a)), [&](Index at, Index count) {
         const Index below = at - of.s(a);
         const auto normal = [&](Index cell) {
-          return of.viscosity(cell) * of.stretch(a, cell) * share(cell);
+          return of.per.cell(a, cell) * (of.viscosity(cell) * of.stretch(a, cell) * share(cell));
         };
-        S sum = Real(4) * of.r(a) * (normal(below) - normal(at));
+        S sum = Real(4) * (normal(below) - normal(at));
         for (int b = 0; b < Dim; ++b) {
           if (b == a) continue;
           const auto tangential = [&](Index e) {
-            return of.viscosity(a, b, e) * of.shear(a, b, e) * edge_share(a, b, e);
+            return of.per.face(b, e) * (of.viscosity(a, b, e) * of.shear(a, b, e) * edge_share(a, b, e));
           };
-          sum = sum + Real(2) * of.r(b) * (tangential(at) - tangential(at + of.s(b)));
+          sum = sum + Real(2) * (tangential(at) - tangential(at + of.s(b)));
         }
         const Plane<Real>& to = work.out_bar[std::size_t(a)];
         store<S>(to, at, load<S>(to, at) + sum, count);
@@ -186,11 +192,10 @@ struct Readings {
     solver.solve(work.reading.value, work.solver);
     if constexpr (kIsDual<S>) solver.solve(work.reading.tangent, work.solver);
   }
-  template <class F>
-  One mixed(std::size_t s, const F& product) const {
+  One mixed(std::size_t s) const {
     solve(s);
     return sum_packs<S, 1>(shape, shape.all_cells(), work.sums, [&](Index at, Index) {
-      return std::array<S, 1>{product(load<S>(work.scalars[s].star, at), load<S>(work.reading, at))};
+      return std::array<S, 1>{size(at) * (load<S>(work.scalars[s].star, at) * load<S>(work.reading, at))};
     })[0];
   }
 };
