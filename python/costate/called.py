@@ -72,6 +72,11 @@ def column_groups(sparsity):
 
 
 _RECENT = 32  # stages of a step
+_MOST_SEEN = 1 << 18  # evaluations whose values are remembered: 50 MB
+
+
+def _hash_of(t, x, p):
+    return hash((t, x.tobytes(), p.tobytes()))
 
 
 class Called:
@@ -82,30 +87,37 @@ class Called:
         self._jac = self._sparsity = self._groups = None
         self._recent = collections.OrderedDict()  # inputs -> what was recorded there: a pass over a step asks for them again and again
         self._recordable = True
-        self._witnesses = {}  # (inputs, value) of the first and of the latest evaluation
+        self._seen = {}  # (t, x) -> value, as hashes: of the solution
+        self._last = None  # the latest of them, and its inputs
         self.strict = False  # no differences: exact derivatives, or an Error
         self.constant_jacobian = False
 
     def value(self, t, x, p):
-        inputs = t, x.copy(), p
+        inputs = t, x.copy(), p.copy()
         result = self._value(t, x, p)
-        self._witnesses["latest"] = inputs, result
-        self._witnesses.setdefault("first", self._witnesses["latest"])
+        if len(self._seen) < _MOST_SEEN:
+            self._seen[_hash_of(*inputs)] = hash(result.tobytes())
+        self._last = inputs, result
         return result
 
     def refuse_changes(self):
-        """A derivative is taken of the function as it is now: it must be the one that was solved."""
-        for (t, x, p), was in list(self._witnesses.values()):
+        """A derivative is taken of the function as it is now: it must be the one that was solved. Here the latest evaluation says so,
+        recorded() asks at every place that it comes by."""
+        if self._last is not None:
+            (t, x, p), was = self._last
             if not np.array_equal(self._value(t, x.copy(), p), was, equal_nan=True):
-                raise Error(f"{getattr(self._function, '__name__', 'the function')} has changed since the solution was computed: at t = {t:g} "
-                            "it returns other numbers for the same inputs\n  solve again; or give what it refers to as args")
+                self._refuse_change(t)
+
+    def _refuse_change(self, t):
+        raise Error(f"{getattr(self._function, '__name__', 'the function')} has changed since the solution was computed: at t = {t:g} "
+                    "it returns other numbers for the same inputs\n  solve again; or give what it refers to as args")
 
     def _value(self, t, x, p):
         result = np.asarray(self._function(t, x, *self._shapes.apart(p, _plain))).ravel()
         if np.iscomplexobj(result) and np.any(result.imag):
             raise Error(f"{getattr(self._function, '__name__', 'the function')} returns complex numbers, and y0 is real: "
                         "start from complex numbers, np.asarray(y0, dtype=complex)")
-        result = np.asarray(np.real(result), dtype=np.float64)
+        result = np.array(np.real(result), dtype=np.float64)  # a copy: the function may use its array again
         if result.size != self._outputs:
             raise Error(f"{getattr(self._function, '__name__', 'the function')} returns {result.size} numbers instead of {self._outputs}")
         return result
@@ -113,6 +125,9 @@ class Called:
     def recorded(self, t, x, p):
         key = (t, x.tobytes(), p.tobytes())
         if key not in self._recent:
+            was = self._seen.get(_hash_of(t, x, p))
+            if was is not None and was != hash(self._value(t, x.copy(), p).tobytes()):
+                self._refuse_change(t)
             made = program(self._function, self._states, self._shapes, self._outputs, self._states - self._outputs, (t, x, p))
             self._recent[key] = self._made("path", made, _core.Equations)
             if len(self._recent) > _RECENT:

@@ -21,7 +21,7 @@ _op = _core.operations
 def object_array(value):
     """Values as an array of objects: numbers, truth values and _core.Traced."""
     if isinstance(value, Array):
-        return value._values
+        return value._values if value.ndim else value._values.copy()
     if isinstance(value, (_core.Traced, bool, int, float, np.generic)):
         array = np.empty((), dtype=object)
         if isinstance(value, (bool, np.bool_)):
@@ -295,7 +295,7 @@ def reduce(ufunc, array, axis, keepdims=False, initial=None, mask=True):
     result = None if initial is None else wrap(np.full(shape, initial if isinstance(initial, bool) else float(initial)).astype(object)) if _known_number(initial) else wrap(
         np.broadcast_to(object_array(initial), shape))
     for row in rows:
-        result = row if result is None else step(result, row)
+        result = row.copy() if result is None else step(result, row)
     if result is None:
         if nothing is None:
             raise Error(f"np.{ufunc.__name__} of nothing: give initial=")
@@ -352,7 +352,8 @@ def _known_index(index):
 
 
 class Array(np.lib.mixins.NDArrayOperatorsMixin):
-    """An array of recorded numbers. Slices are views, as in NumPy; a single number is an array without axes."""
+    """An array of recorded numbers. Slices are views, as in NumPy. A single number is an array without axes, and nobody changes it: what is
+    made of it is new, and `a = k; a *= q` leaves k as it is."""
     __slots__ = ("_values",)
     __array_priority__ = 1000
 
@@ -362,7 +363,7 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
     shape = property(lambda self: self._values.shape)
     ndim = property(lambda self: self._values.ndim)
     size = property(lambda self: self._values.size)
-    T = property(lambda self: Array(self._values.T))
+    T = property(lambda self: Array(object_array(self).T))
     flat = property(lambda self: iter(self.ravel()))
     real = property(lambda self: self)
     dtype = np.dtype(np.float64)
@@ -376,7 +377,7 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
     def __getitem__(self, index):
         if self.ndim == 0 and isinstance(index, (int, slice, np.integer)):
             raise Error(f"[{index}] of a single number: a field or argument of one number is that number, not an array")
-        return wrap(self._values[_known_index(index)])
+        return wrap(object_array(self)[_known_index(index)])
 
     def __setitem__(self, index, value):
         kind = truth if self.size and all(is_truth(v) for v in self._values.flat) else number  # NumPy's arrays have one
@@ -457,6 +458,16 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
     def fill(self, value):
         self[...] = value
 
+
+def in_place(cls, name):
+    """`a += b`: into the array, or, of a single number, a new one."""
+    into, anew = getattr(cls, f"__i{name}__"), getattr(cls, f"__{name}__")
+    return lambda self, other: (into if self.ndim else anew)(self, other)
+
+
+IN_PLACE = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor")
+for _name in IN_PLACE:
+    setattr(Array, f"__i{_name}__", in_place(Array, _name))
 
 # A few of NumPy's methods are functions of the same name.
 for _name in ("ravel", "copy", "squeeze", "swapaxes", "repeat", "take", "diagonal", "trace", "sum", "prod", "mean", "var",

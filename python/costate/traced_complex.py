@@ -8,7 +8,7 @@ not listed is an Error. Tests: tests/python/test_complex.py compares all of it w
 import numpy as np
 
 from .error import Error
-from .traced import Array, object_array, wrap
+from .traced import IN_PLACE, Array, in_place, object_array, wrap
 
 
 def is_complex(value):
@@ -86,7 +86,7 @@ _UFUNCS = {
     np.subtract: lambda a, b: ComplexArray(*(x - y for x, y in zip(parts(a), parts(b)))),
     np.multiply: _multiply, np.divide: _divide, np.power: _power, np.float_power: _power, np.matmul: _matmul,
     np.negative: _each_part(np.negative), np.positive: _each_part(np.positive),
-    np.conjugate: lambda a: ComplexArray(parts(a)[0], -parts(a)[1]),
+    np.conjugate: lambda a: ComplexArray(parts(a)[0].copy(), -parts(a)[1]),
     np.absolute: lambda a: np.hypot(*parts(a)),
     np.square: lambda a: _multiply(a, a), np.reciprocal: lambda a: _divide(1.0, a),
     np.exp: _exp, np.log: _log,
@@ -177,6 +177,8 @@ class ComplexArray(np.lib.mixins.NDArrayOperatorsMixin):
 
 for _name in ("sum", "mean", "ravel", "reshape", "copy", "transpose", "squeeze", "dot"):
     setattr(ComplexArray, _name, lambda self, *args, _f=getattr(np, _name), **options: _f(self, *args, **options))
+for _name in IN_PLACE:
+    setattr(ComplexArray, f"__i{_name}__", in_place(ComplexArray, _name))
 # An array of objects asks its elements for these.
 for _name in ("exp", "log", "sqrt", "sin", "cos", "sinh", "cosh", "square"):
     setattr(ComplexArray, _name, lambda self, _f=getattr(np, _name): _f(self))

@@ -202,7 +202,7 @@ def _where(condition, x=_NO_ARGUMENT, y=_NO_ARGUMENT):
 @_records(np.clip)
 def _clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):
     lower, upper = a_min if min is None else min, a_max if max is None else max
-    result = wrap(object_array(a))
+    result = wrap(object_array(a).copy())
     if lower is not None:
         result = np.maximum(result, lower)
     if upper is not None:

@@ -226,3 +226,33 @@ def test_a_sparsity_saves_differences():
     sparse = costate.solve_ivp(diffusion, (0, 5), y0, method="BDF", jac_sparsity=pattern)
     assert len(calls) < many - 30
     np.testing.assert_allclose(sparse.y[:, -1], dense.y[:, -1], rtol=1e-4)
+
+
+def test_a_function_that_has_changed_anywhere_on_the_way_is_refused():
+    table = np.linspace(1.0, 2.0, 11)
+
+    def looks_up(t, y):
+        return [-table[min(int(10 * t), 10)] * y[0]]
+
+    s = costate.solve_ivp(looks_up, (0, 1), [1.0], rtol=1e-9, atol=1e-9)
+    assert s.gradient(final=[1.0]).y0[0] == pytest.approx(s.y[0, -1], rel=1e-6)
+    table[5] = 50.0  # neither the first nor the latest evaluation looks there
+    with pytest.raises(costate.Error, match="looks_up has changed since the solution was computed: at t = 0.[56]"):
+        s.gradient(final=[1.0])
+
+
+@pytest.mark.parametrize("method", ["BDF", "Radau", "LSODA"])
+def test_a_function_may_return_the_same_array_every_time(method):
+    calls, kept = [0], np.empty(2)
+
+    def stiff(t, y):
+        calls[0] += 1
+        kept[0] = -1e4 * (y[0] - math.cos(t))
+        kept[1] = y[0] - y[1]
+        return kept
+
+    ours = costate.solve_ivp(stiff, (0, 2), [0.0, 0.0], method=method, rtol=1e-6, atol=1e-8)
+    number, calls[0] = calls[0], 0
+    fresh = costate.solve_ivp(lambda t, y: stiff(t, y).copy(), (0, 2), [0.0, 0.0], method=method, rtol=1e-6, atol=1e-8)
+    assert number == calls[0] < 2000  # Newton's matrix comes from differences of two values
+    np.testing.assert_array_equal(ours.y, fresh.y)

@@ -288,6 +288,71 @@ def test_what_is_not_recorded_is_an_error(f, message):
         record(lambda x: f(x), signature)
 
 
+OPERATORS = ["+=", "-=", "*=", "/=", "//=", "%=", "**="]
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_a_single_number_stays_what_it_is(operator):
+    """NumPy's scalars cannot be changed: `a = k; a *= q` makes a new a."""
+    names = {}
+    exec(f"def changed(a):\n    b = a\n    b {operator} 0.7\n    return [a, b]", names)
+    for get in (lambda x: x[1], lambda x: np.sum(x), lambda x: np.max(x), lambda x: x[0] * x[1], lambda x: np.sin(x[2])):
+        for start in (lambda a: a, lambda a: a.T, lambda a: np.abs(a)):
+            f = lambda x: names["changed"](start(get(x)))
+            np.testing.assert_allclose(recorded(f), f(X), rtol=1e-14)
+
+
+@pytest.mark.parametrize("make", [np.atleast_1d, np.ravel, lambda a: np.reshape(a, (1,)), lambda a: np.expand_dims(a, 0),
+                                  lambda a: a[None], lambda a: a.reshape(1), lambda a: np.stack([a])])
+def test_an_array_that_is_made_of_a_single_number_is_its_own(make):
+    def f(x):
+        a = x[1]
+        b = make(a)
+        b[0] = 5.0
+        return [a, b[0]]
+
+    np.testing.assert_array_equal(recorded(f), f(X))
+
+
+@pytest.mark.parametrize("make", [lambda x: np.max(x.reshape(1, 6), axis=0), lambda x: np.min(x.reshape(6, 1), axis=1),
+                                  lambda x: np.clip(x, -9, 9), lambda x: x.copy(), lambda x: x.flatten(), lambda x: +x])
+def test_what_numpy_copies_is_a_copy(make):
+    def f(x):
+        y = make(x)
+        y[0] = 5.0
+        return np.concatenate([x, y])
+
+    np.testing.assert_array_equal(recorded(f), f(X.copy()))
+
+
+def test_the_fields_of_a_system_are_left_as_they_are():
+    def f(q, v, k):
+        force = k
+        force *= q
+        return [v, -force + 0 * k, ]
+
+    def with_p(x, p):
+        k = p.k
+        k *= x[0]
+        return [x[1], -k + 0 * p.k]
+
+    plain = lambda q, v, k: [v, -k * q]
+    for function in (f, with_p):
+        ends = [costate.system(g, states=["q", "v"], parameters={"k": 2.0}, dt=0.1).rollout(5).simulate([0.3, 0.2]).final_state
+                for g in (function, plain)]
+        np.testing.assert_array_equal(*ends)
+
+
+def test_a_conjugate_is_a_copy():
+    def f(t, y):
+        w = np.conj(y)
+        w[0] = 0.0
+        return [1j * y[0], w[1]]
+
+    end = costate.solve_ivp(f, (0, 1), [1.0 + 0j, 1j], rtol=1e-9, atol=1e-9).y[:, -1]
+    np.testing.assert_allclose(end, [np.exp(1j), 1j * np.exp(-1)], rtol=1e-7)
+
+
 def test_gradients_at_zero_of_functions_with_a_choice_inside():
     sim = costate.equations({"x": 1}, "x_next = x", method="next").rollout(1)
     for f, slope in ((np.arcsinh, 1.0), (np.arctanh, 1.0), (lambda x: np.interp(x, [-1.0, 1.0], [2.0, 6.0]), 2.0)):
