@@ -79,6 +79,12 @@ def test_a_policy_in_torch(recipes):
     assert losses[-1] < 0.7 * losses[0]
 
 
+def test_poles_are_swung_up_in_torch(recipes):
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    loss, up = recipes.swing_up_in_torch(policies=16, iterations=40)
+    assert loss < 1.8 and 0 <= up <= 1  # a pole that hangs still costs 2; whether it stands in the end is luck so early
+
+
 def test_a_policy_in_jax(recipes):
     losses = recipes.policy_in_jax()
     assert losses[-1] < 0.8 * losses[0]
