@@ -164,11 +164,10 @@ def swing_up_in_torch(policies=32, iterations=100):
             x = simulate(x, policy(x)[..., None, :])
             cost = 1 - torch.cos(x[..., 1]) + 0.1 * x[..., 0] ** 2 + 0.01 * (x[..., 2:] ** 2).sum(-1)
             loss = loss + cost[:, 1] / 60 + (cost[:, 0] / 30 if k >= 30 else 0)        # 1.5 s to come up
-        optimiser.zero_grad()
-        loss.sum().backward()
-        length = torch.sqrt(sum((w.grad**2).sum((1, 2), keepdim=True) for w in weights))
-        for w in weights:
-            w.grad /= length.clamp(min=1)                                              # no step follows a long gradient
+        gradients = torch.autograd.grad(loss.sum(), weights)
+        length = torch.stack([g.square().sum((1, 2)) for g in gradients]).sum(0).sqrt()
+        for w, g in zip(weights, gradients):
+            w.grad = g / length.clamp(min=1)[:, None, None]                            # no step follows a long gradient
         optimiser.step()
         slower.step()
 
