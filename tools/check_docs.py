@@ -10,8 +10,11 @@ A comment on the line before a fenced block says where the block comes from:
   <!-- run: costate info -->                a ```console block: `$ costate info`, then what that prints (numbers compared
                                             as tools/compare_text.py does); programs of the build are found by their name
 
+A region of a Python function begins with the defaults of the function's arguments, so that a reader can paste it.
+
 Relative links must lead to a file, and their #anchors to a heading. --write brings the blocks up to date instead."""
 import argparse
+import ast
 import os
 import re
 import subprocess
@@ -47,6 +50,16 @@ def region(text, name):
     return textwrap.dedent("\n".join(lines)).strip("\n")
 
 
+def arguments(text, name):
+    """`a, b = 1, 2`: the defaults of the Python function around a region; empty at the top level."""
+    line = text[:text.index(f"# [{name}]")].count("\n") + 1
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef) and node.lineno <= line <= (node.end_lineno or 0) and node.args.defaults:
+            names = [a.arg for a in node.args.args[-len(node.args.defaults):]]
+            return f"{', '.join(names)} = {', '.join(ast.unparse(d) for d in node.args.defaults)}\n".replace("'", '"')
+    return ""
+
+
 class Docs:
     def __init__(self, root, build, write):
         self.root, self.build, self.write = root, build, write
@@ -62,7 +75,9 @@ class Docs:
             raise Problem(f"no such file: {path}")
         text = (self.root / path).read_text()
         try:
-            return region(text, name) if name else text.strip("\n")
+            if not name:
+                return text.strip("\n")
+            return (arguments(text, name) if path.endswith(".py") else "") + region(text, name)
         except Problem as problem:
             raise Problem(f"{path} {problem}") from None
 

@@ -4,11 +4,9 @@
     python tools/notebooks.py            write
     python tools/notebooks.py --check    exit with 1 if one of them is not up to date
 
-A block that quotes the page's own program (<!-- snippet: examples/python/tutorial.py#fit -->) becomes a cell to run;
-where it stands inside a function there, the defaults of the function's arguments come first. Everything else becomes
-text. <!-- notebook: run --> after a block adds that line to its cell: something to look at. tests/python/test_notebooks.py
+A block that quotes the page's own program (<!-- snippet: examples/python/tutorial.py#fit -->) becomes a cell to run.
+Everything else becomes text. <!-- notebook: run --> after a block adds that line to its cell: something to look at. tests/python/test_notebooks.py
 runs them. Needs nothing but the standard library."""
-import ast
 import json
 import re
 import sys
@@ -21,17 +19,6 @@ FOLDER = ROOT / "examples/notebooks"
 PAGES = {"docs/tutorial.md": "examples/python/tutorial.py", "docs/recipes.md": "examples/python/recipes.py"}
 SHOWN = re.compile(r"^<!--\s*notebook:\s*(.*?)\s*-->$")
 IMPORTS = "import numpy as np\n\nimport costate"
-
-
-def arguments_of(program, region):
-    """`a, b = 1, 2`: the defaults of the function around a region of a program; empty at the top level."""
-    text = (ROOT / program).read_text()
-    line = text[:text.index(f"# [{region}]")].count("\n") + 1
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.FunctionDef) and node.lineno <= line <= (node.end_lineno or 0) and node.args.defaults:
-            names = [a.arg for a in node.args.args]
-            return f"{', '.join(names)} = {', '.join(ast.unparse(d) for d in node.args.defaults)}"
-    return ""
 
 
 def from_notebooks(text):
@@ -60,8 +47,7 @@ def cells_of(page, program):
         if mark and mark[1] == "snippet" and mark[2].startswith(f"{program}#"):
             end = next(j for j in range(i + 2, len(lines)) if lines[j].strip() == "```")
             end_text()
-            code = "\n".join(lines[i + 2:end])
-            cells.append(("code", "\n".join(filter(None, [arguments_of(program, mark[2].partition("#")[2]), code]))))
+            cells.append(("code", "\n".join(lines[i + 2:end])))
             i = end
         elif shown:
             cells[-1] = ("code", f"{cells[-1][1]}\n{shown[1]}")

@@ -27,6 +27,10 @@ int run_grad(const Arguments& arguments) {
   study->use_adjoint(arguments.adjoint);
   study->choose(study->inputs(false));
   const std::vector<study::Variable> inputs = study->variables();
+  if (inputs.empty() && !study->file.ends_with(".toml"))
+    throw Error({"a model alone asks for no gradient", study->file,
+                 "write a study: a file .toml with [model] file = \"" + study->file +
+                     "\", [run], [[loss]] and [optimize] (docs/studies.md)"});
   if (inputs.empty())
     throw Error({"there are no variables to differentiate with respect to: the file has no [optimize]",
                  study->file, "add [optimize] with variables = [{name = \"...\", scale = 1}]"});

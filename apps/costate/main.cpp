@@ -295,7 +295,8 @@ std::vector<Command> add_commands(CLI::App& app, Arguments& a) {
 }  // namespace
 
 int run(int argc, char** argv) {
-  CLI::App app("Simulate, differentiate and optimise what a file describes: equations or a scene.");
+  CLI::App app("Simulate, differentiate and optimise what a file describes: equations or a scene.",
+               "costate");
   app.set_version_flag("--version", std::string("costate ") + COSTATE_VERSION);
   app.require_subcommand(1);
   app.failure_message(CLI::FailureMessage::simple);
@@ -311,6 +312,10 @@ int run(int argc, char** argv) {
 
   if (const std::string wrong = unknown_command(app, argc, argv); !wrong.empty()) {
     fmt::print(stderr, "{}\n", wrong);
+    return kInput;
+  }
+  if (argc < 2) {
+    fmt::print(stderr, "{}", app.help());
     return kInput;
   }
   try {

@@ -18,6 +18,7 @@ def main(options):
     device, worlds = ("cuda:0", 16384) if on_gpu else ("cpu", 64)
     torch.manual_seed(0)
 
+    iterations = 12 if options.quick else 60
     # [training]
     ant = costate.rigid.load("ant.xml")
     sim = ant.rollout(HOLD, hold=HOLD, dtype="float32", device=device, on_divergence="mask_world", active=[])
@@ -26,7 +27,7 @@ def main(options):
     optimiser = torch.optim.Adam(policy.parameters(), lr=1e-3)
     start = torch.tensor(ant.initial_state.copy(), dtype=torch.float32, device=device).repeat(worlds, 1)
     losses, begin = [], time.perf_counter()
-    for _ in range(12 if options.quick else 60):
+    for _ in range(iterations):
         x = begun = start + 0.01 * torch.randn_like(start)
         for _ in range(DECISIONS):
             x = simulate(x, policy(x)[:, None])

@@ -25,12 +25,13 @@ def main(options):
     clean = sim.simulate(x0, p=truth)["angle"][:, 0]
     video = torch.from_numpy(clean + 0.02 * rng.standard_normal(clean.shape))
 
+    iterations = 200 if options.quick else 400
     # [training]
     model = costate.torch.Module(sim, learn={"length": 1.0, "damping": 0.05}, positive=["length", "damping"])
     optimiser = torch.optim.Adam(model.parameters(), lr=0.05)
     start = torch.from_numpy(x0)
     losses = []
-    for _ in range(200 if options.quick else 400):
+    for _ in range(iterations):
         optimiser.zero_grad()
         _, states = model(start)
         loss = torch.mean((states[:, 0] - video) ** 2)

@@ -50,6 +50,7 @@ def main(options):
     truth = {"epsilon": 1.3, "sigma": 1.04}
     seen = simulate(x0, None, truth)[1][:, :2 * ATOMS]
 
+    iterations = 150 if options.quick else 400
     # [fit]
     @jax.jit
     @jax.value_and_grad
@@ -60,7 +61,7 @@ def main(options):
     optimiser = optax.adam(0.02)
     state = optimiser.init(p)
     losses = []
-    for _ in range(150 if options.quick else 400):
+    for _ in range(iterations):
         value, gradient = loss(p)
         updates, state = optimiser.update(gradient, state)
         p = optax.apply_updates(p, updates)

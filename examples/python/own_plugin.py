@@ -9,7 +9,7 @@ import numpy as np
 import costate
 
 
-def main(library):
+def main(library="build/libbead.so"):
     # [use]
     bead = costate.load_plugin(library)
     sim = bead.rollout(steps=300, keep=30)
@@ -22,4 +22,4 @@ def main(library):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

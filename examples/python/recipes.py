@@ -135,6 +135,52 @@ def policy_in_torch(iterations=15):
     return losses
 
 
+def swing_up_in_torch(policies=32, iterations=100):
+    # [swing_up]
+    import torch
+
+    import costate.torch
+
+    cart_pole = costate.rigid.load("cart_pole.xml", keyframe="hanging")
+    simulate = costate.torch.rollout(cart_pole.rollout(steps=5, hold=5, active=[]))    # five steps of physics per decision
+    hanging, upright = torch.tensor(cart_pole.initial_state.copy()), torch.zeros(4, dtype=torch.double)
+    torch.manual_seed(0)
+    weights = [0.5 * torch.randn(policies, 5, 16, dtype=torch.double), torch.zeros(policies, 1, 16, dtype=torch.double),
+               0.5 * torch.randn(policies, 16, 1, dtype=torch.double)]                 # every policy has its own
+    optimiser = torch.optim.Adam([w.requires_grad_() for w in weights], lr=0.03)
+    slower = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.01, iterations)
+
+    def starts(state, spread, worlds=1):
+        return state + spread * torch.randn(policies, worlds, 4, dtype=torch.double)
+
+    def policy(x):                                                                     # (policies, worlds, states)
+        seen = torch.stack([x[..., 0], torch.sin(x[..., 1]), torch.cos(x[..., 1]), x[..., 2], x[..., 3]], -1)
+        return torch.tanh(torch.tanh(seen @ weights[0] + weights[1]) @ weights[2])
+
+    for _ in range(iterations):
+        x = torch.cat([starts(hanging, 0.05), starts(upright, 0.15)], 1)               # one world hangs, one must stay up
+        loss = torch.zeros(policies, dtype=torch.double)
+        for k in range(60):                                                            # 3 s
+            x = simulate(x, policy(x)[..., None, :])
+            cost = 1 - torch.cos(x[..., 1]) + 0.1 * x[..., 0] ** 2 + 0.01 * (x[..., 2:] ** 2).sum(-1)
+            loss = loss + cost[:, 1] / 60 + (cost[:, 0] / 30 if k >= 30 else 0)        # 1.5 s to come up
+        gradients = torch.autograd.grad(loss.sum(), weights)
+        length = torch.stack([g.square().sum((1, 2)) for g in gradients]).sum(0).sqrt()
+        for w, g in zip(weights, gradients):
+            w.grad = g / length.clamp(min=1)[:, None, None]                            # no step follows a long gradient
+        optimiser.step()
+        slower.step()
+
+    best = int(loss.argmin())
+    x = starts(hanging, 0.05, worlds=8)
+    with torch.no_grad():
+        for _ in range(200):                                                           # 10 s
+            x = simulate(x, policy(x)[..., None, :])
+    up = float((torch.cos(x[best, :, 1]) > 0.95).double().mean())                      # the share that stands
+    # [/swing_up]
+    return float(loss[best]), up
+
+
 def policy_in_jax(iterations=15):
     # [jax]
     import jax

@@ -4,9 +4,11 @@ A model travels as the name of its file and what load() was told; a recorded fun
 makes it again, and notices if it comes out different. Copies share the original, which never changes.
 """
 import copy
+import difflib
 import functools
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
@@ -16,6 +18,18 @@ from .error import Error
 
 P = ParamSpec("P")
 Made = TypeVar("Made", _core.System, _core.Loss)
+
+
+def _refuse_unknown(make, keywords):
+    """An option that a function of the engine has not; its own message would list every type."""
+    signature = getattr(make, "__nb_signature__", None)
+    if signature is None:
+        return
+    known = re.findall(r"[(,] ?(\w+): ", signature[0][0])
+    for name in keywords.keys() - set(known):
+        near = difflib.get_close_matches(name, known, 1)
+        raise TypeError(f"{make.__name__}() has no option {name!r}; " +
+                        (f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known[1:])}"))
 
 
 def remembered(make: Callable[P, Made], module: str, kept=lambda *a, **k: (a, k), found=None) -> Callable[P, Made]:
@@ -29,6 +43,7 @@ def remembered(make: Callable[P, Made], module: str, kept=lambda *a, **k: (a, k)
             arguments = (found(arguments[0]), *arguments[1:])
         elif found and "path" in keywords:
             keywords["path"] = found(keywords["path"])
+        _refuse_unknown(make, keywords)
         made = making(*arguments, **keywords)
         recipe: tuple[Any, ...] = (call, *copy.deepcopy(kept(*arguments, **keywords)))  # the caller may write to its arrays later
         setattr(made, "_recipe", (*recipe, _digest(os.fspath(recipe[1][0]))) if found else recipe)

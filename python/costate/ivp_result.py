@@ -101,6 +101,9 @@ def gradient(self, y=None, *, final=None, end_time=0.0, t_events=None, adjoint="
     adjoint    'discrete' (exact for the steps taken), 'interpolating' or 'backsolve' (to rtol, atol)
     """
     _need_steps(self)
+    if y is None and final is None and t_events is None and not end_time:
+        raise Error("there is nothing to differentiate: say how your loss depends on the solution, "
+                    "solution.gradient(final=dL/dy at the end) or solution.gradient(y=dL/dy at every time)")
     times = samples = event_bar = None
     for name, value in (("y", y), ("final", final), ("end_time", end_time)):
         _finite(name, value)

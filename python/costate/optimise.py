@@ -20,6 +20,19 @@ from .error import Error
 Point = npt.ArrayLike | Mapping[str, npt.ArrayLike]
 
 
+# Settings that only some methods have.
+ONLY = {"rate": ("lbfgs", "adam", "gradient_descent"), "decay": ("adam",), "momentum": ("gradient_descent",), "memory": ("lbfgs",),
+        "sigma": ("cma_es",), "scale": ("cma_es",), "population": ("cma_es",), "seed": ("cma_es",)}
+
+
+def _refuse_without_effect(method: str, given: Mapping[str, bool]):
+    known = {m for methods in ONLY.values() for m in methods}
+    for name in (n for n, is_given in given.items() if is_given and method in known and method not in ONLY[n]):
+        of = " and ".join(f"'{m}'" for m in ONLY[name])
+        raise Error(f"{name} with method = '{method}': {'only ' if len(ONLY[name]) == 1 else ''}{of} {'has' if len(ONLY[name]) == 1 else 'have'} "
+                    f"a {name}")
+
+
 def _real(values, what):
     if np.iscomplexobj(values):
         raise Error(f"{what} has complex numbers: give real and imaginary parts")
@@ -211,6 +224,9 @@ def minimize(fun: Callable, x0: Point, method: str = "lbfgs", *, lower: Point | 
     callback        called with a Progress after each iteration; False stops
     Ctrl-C stops too and returns the best point so far.
     """
+    _refuse_without_effect(method, {"rate": rate is not None, "decay": decay != 1, "momentum": momentum != 0, "memory": memory != 10,
+                                    "sigma": sigma is not None, "scale": scale is not None, "population": population != 0,
+                                    "seed": seed != 1})
     pack = Pack(x0)
     if clip is not None and method not in ("adam", "gradient_descent"):
         raise Error(f"clip with method = '{method}': a line search needs the gradient as it is; use 'adam' or 'gradient_descent'")

@@ -151,6 +151,9 @@ def system(function: Callable[..., Any] | None = None, *, states: Names, control
                 higher order takes fewer evaluations of an expensive function to the same error: 'dopri5' with five times the step of 'rk4'
     initial     where rollouts start unless told otherwise, (states,)
     """
+    if not len(states):
+        raise Error("there are no states: name what the function gives the derivatives of, states=['angle', 'rate']")
+
     def make(f):
         signature = _core.build_signature(states, controls, parameters)
         shapes = {key: np.shape(value) for key, value in (parameters or {}).items()}

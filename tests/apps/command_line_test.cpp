@@ -260,6 +260,20 @@ TEST(CommandLine, AFormulaWithoutQuotesIsAdvisedToHaveSome) {
     EXPECT_NE(o.err.find(":4:"), std::string::npos) << o.err;
     EXPECT_NE(o.err.find("stand in quotes"), std::string::npos) << o.err;
   }
+  std::ofstream(file) << "[run]\nt1 = 1.0 s\n";
+  EXPECT_NE(run_tool("run '" + file + "'").err.find("units are not written"), std::string::npos);
+}
+
+TEST(CommandLine, WithoutWordsItSaysWhichThereAre) {
+  const std::string said = run_tool("").err;
+  EXPECT_NE(said.find("grad"), std::string::npos) << said;
+  EXPECT_NE(said.find("costate run pour_2d.toml"), std::string::npos) << said;
+}
+
+TEST(CommandLine, AModelAloneIsNoQuestion) {
+  const Outcome o = run_tool("grad '" COSTATE_SCENES "/cart_pole.xml'");
+  EXPECT_EQ(o.code, 2);
+  EXPECT_NE(o.err.find("a model alone asks for no gradient\n  write a study"), std::string::npos) << o.err;
 }
 
 TEST(CommandLine, WrongUseIsExitCodeTwoAndNothingOnStdout) {

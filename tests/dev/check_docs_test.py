@@ -34,6 +34,11 @@ class CheckDocs(unittest.TestCase):
         page = "text\n<!-- snippet: examples/foo.cpp#two -->\n```cpp\nif (b) {}\n```\n"
         self.assertIn("README.md:3: differs", self.problems(page)[0])
 
+    def test_a_region_of_a_python_function_begins_with_its_defaults(self):
+        (self.root / "examples/foo.py").write_text("def f(n=3, path='a'):\n    # [one]\n    print(n)\n    # [/one]\n")
+        page = '<!-- snippet: examples/foo.py#one -->\n```python\nn, path = 3, "a"\nprint(n)\n```\n'
+        self.assertEqual(self.problems(page), [])
+
     def test_write_mends_it(self):
         page = "- list\n\n  <!-- snippet: examples/foo.cpp#one -->\n  ```cpp\n  old\n  ```\nafter\n"
         self.assertEqual(self.problems(page, write=True), [])

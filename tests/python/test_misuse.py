@@ -301,6 +301,30 @@ class TestMaskedWorlds:
 
 
 class TestSettingsWithoutEffect:
+    @pytest.mark.parametrize("method, options, message", [
+        ("lbfgs", {"sigma": 0.1}, "only 'cma_es' has a sigma"), ("lbfgs", {"decay": 0.9}, "only 'adam' has a decay"),
+        ("adam", {"momentum": 0.9}, "only 'gradient_descent' has a momentum"), ("adam", {"memory": 5}, "only 'lbfgs' has a memory"),
+        ("cma_es", {"rate": 0.1}, "'lbfgs' and 'adam' and 'gradient_descent' have a rate"), ("adam", {"seed": 2}, "only 'cma_es'"),
+        ("lbfgs", {"population": 9}, "only 'cma_es'"), ("adam", {"scale": [1.0]}, "only 'cma_es'")])
+    def test_settings_of_another_method(self, method, options, message):
+        with pytest.raises(costate.Error, match=message):
+            costate.minimize(lambda x: (float(x @ x), 2 * x), [1.0], method, **options)
+
+    def test_an_option_that_there_is_not_is_named(self):
+        with pytest.raises(TypeError, match=r"^load\(\) has no option 'frame'; did you mean 'keyframe'\?$"):
+            costate.load("cart_pole.xml", frame="hanging")
+        with pytest.raises(TypeError, match=r"^system\(\) has no option 'zzz'; it has masses, potentials"):
+            costate.md.system(np.eye(3), 1.0, [], zzz=1)
+
+    def test_a_system_without_states(self):
+        with pytest.raises(costate.Error, match="there are no states: name"):
+            costate.system(states=[])
+
+    def test_a_gradient_of_nothing(self):
+        solution = costate.solve_ivp(lambda t, y: -y, (0, 1), [1.0])
+        with pytest.raises(costate.Error, match="nothing to differentiate: say how your loss depends"):
+            solution.gradient()
+
     @pytest.mark.parametrize("options, message", [
         ({"restitution": 0.8}, "restitution has no effect"), ({"rest_speed": 0.1}, "rest_speed has no effect"),
         ({"stiffness": 1e3}, "stiffness has no effect"), ({"damping": 1.0, "contact": "hard"}, "damping has no effect"),

@@ -300,8 +300,9 @@ TomlDocument::TomlDocument(std::string text, std::string name)
     const std::size_t at = Cursor(ascii).offset(place);
     // A letter or a sign where a value should be is mostly a formula or a name.
     const std::string_view said = error.description();
-    const bool bare =
-        said.find("value type") != std::string_view::npos || said.find("sign") != std::string_view::npos;
+    const bool bare = said.find("value type") != std::string_view::npos ||
+                      said.find("sign") != std::string_view::npos ||
+                      said.find("expected a comment") != std::string_view::npos;
     fail(place, plain(said, at >= ascii.size() || ascii[at] == '\n' || ascii[at] == '\r'),
          bare ? "formulas and names stand in quotes: x = \"-k*x\"; units are not written" : "");
   }

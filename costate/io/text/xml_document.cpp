@@ -26,7 +26,7 @@ const char* meaning(tinyxml2::XMLError error) {
     case tinyxml2::XML_ERROR_PARSING_CDATA:
       return "a CDATA section is not closed";
     case tinyxml2::XML_ERROR_PARSING_TEXT:
-      return "text is not closed";
+      return "text stands where no element is open, or its element is not closed";
     case tinyxml2::XML_ERROR_PARSING_DECLARATION:
       return "a declaration is not closed, or is not at the beginning";
     case tinyxml2::XML_ERROR_PARSING_UNKNOWN:

@@ -116,10 +116,13 @@ std::optional<Fitted> fitted(const Line& line, double h) {
 }  // namespace
 
 std::string SlopeAmongJumps::to_text(double size) const {
+  const std::string known =
+      "differences agree to " + scientific(kBeside * error / size, 1) + " and cannot say more";
+  if (largest == 0) return "the loss is rough at the scale of the differences, as after many steps: " + known;
   return "the loss jumps by " + scientific(largest, 1) + " within " + scientific(step, 1) +
-         " of here, which no derivative sees (steps are taken in another number of parts, or of iterations): "
-         "differences agree to " +
-         scientific(kBeside * error / size, 1) + " and cannot say more";
+         " of here, which no derivative sees (steps are taken in another number of parts, or of "
+         "iterations): " +
+         known;
 }
 
 std::optional<SlopeAmongJumps> agrees_among_jumps(const Line& line, double h, double size) {
