@@ -1,7 +1,7 @@
 // Molecules: the Lennard-Jones fluid and the double well of bench/peers.
 //
-//   md_lj_N     density 0.8, cutoff 2.5, leapfrog, dt = 0.005: steps of one world; gradient of the final
-//               potential energy with respect to (epsilon, sigma) over 100 steps
+//   md_lj_N     density 0.8, cutoff 2.5, skin 0.5, leapfrog, dt = 0.005: steps of one world; gradient of the
+//               final potential energy with respect to (epsilon, sigma) over 100 steps
 //   md_baoab    10,000 walkers, 1000 steps of BAOAB in a double well; gradient of the mean of x^2
 //               with respect to the barrier
 #include <cmath>
@@ -28,7 +28,7 @@ struct Fluid {
     const int n = 4 * cells * cells * cells;
     const double edge = std::cbrt(n / 0.8);
     return {.masses = std::vector<double>(std::size_t(n), 1.0),
-            .potentials = {{.kind = "lennard_jones", .options = {{"cutoff", 2.5}, {"skin", 0.4}}}},
+            .potentials = {{.kind = "lennard_jones", .options = {{"cutoff", 2.5}, {"skin", 0.5}}}},
             .box = {edge, edge, edge},
             .integrator = "leapfrog",
             .dt = 0.005};

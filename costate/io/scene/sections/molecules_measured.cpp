@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <utility>
 
 #include "costate/core/text.h"
 #include "costate/md/observable/motion.h"
@@ -17,13 +18,14 @@ using Steps = study::AnyObjective::Steps;
 
 using SharedModel = std::shared_ptr<const md::Model>;
 
-// md::observe of this, as it is asked.
+// md::observe of this, of the state that it is asked of. It is made once: every measurement of a fit asks.
 template <class What>
 study::AnyObjective observed(const SharedModel& model, const What& what) {
-  return study::any_objective([model, what](auto real, const Steps& steps) {
-    What then = what;
-    then.steps = steps;
-    return md::observe<decltype(real)>(*model, then);
+  const auto made = std::make_shared<std::pair<ObjectivePtr<float>, ObjectivePtr<double>>>();
+  return study::any_objective([model, what, made](auto real, const Steps&) {
+    auto& one = std::get<ObjectivePtr<decltype(real)>>(*made);
+    if (!one) one = md::observe<decltype(real)>(*model, what);
+    return one;
   });
 }
 
