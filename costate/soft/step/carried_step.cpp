@@ -12,8 +12,9 @@
 //
 // C is what J' w changes by because J turns. A step along it lowers r's energy and what f takes along the way,
 // whose gradient with respect to q+ is b. That work is known by its ends alone, exact where A is constant; so
-// in the end |(r, b)| decides. Links turn, so riders do not go straight: the way of every trial step is looked
-// along for collisions.
+// where |(r, b)| is half as large as ever before, a step is taken whatever the work. Dofs go straight, also
+// where q+(f) has corners (carry_along), but links turn, so riders do not: the way of every trial step is
+// looked along for collisions.
 // [1] Nocedal, Wright: Numerical Optimization, 2nd ed., sections 3.4 and 16.2 (the elimination).
 // Tangent and transpose: carried_derivatives.cpp. Tests: tests/coupled/carrier_test.cpp.
 #include <algorithm>
@@ -57,20 +58,21 @@ void ImplicitStep::start_carried(const Numbers& m, StepScratch& s) const {
     c.lu.solve(c.way.data(), back.data());
   else
     std::fill(back.begin(), back.end(), 0.0);
+  c.state_now = c.state;
   double share = 1;
   std::string cell;
   for (int k = 0; k < kTries; ++k) {
-    for (std::size_t i = 0; i < c.forces.size(); ++i) c.forces[i] = (1 - share) * back[i];
     for (std::size_t i = 0; i < s.z.size(); ++i)
-      s.z[i] = m.x[i] + (c_.free[i / 3] ? share * m.dt * m.v[i] : 0);
-    carry(c.forces, s.z.data(), rest, s);
-    for (std::size_t i = 0; i < s.z.size(); ++i) s.d[i] = s.z[i] - m.x[i];
+      s.trial[i] = m.x[i] + (c_.free[i / 3] ? share * m.dt * m.v[i] : 0);
+    carry_along(1 - share, rest, s);
+    for (std::size_t i = 0; i < s.z.size(); ++i) s.d[i] = s.trial[i] - m.x[i];
     At at = m.at;
-    at.z = s.z.data();
+    at.z = s.trial.data();
     cell = undefined_cell(at);
     const double step = longest(m, m.x, s.d.data(), s);
     if (step == 1 && cell.empty()) {
-      c.state_now = c.state;
+      s.z = s.trial;
+      c.forces = c.now, c.state_now = c.state;
       return;
     }
     share = k == kTries - 2 ? 0 : share * (cell.empty() ? std::clamp(0.9 * step, 0.1, 0.9) : 0.5);
@@ -87,7 +89,7 @@ void ImplicitStep::start_carried(const Numbers& m, StepScratch& s) const {
 // (Energies of q+ have no corner, so that a step that is downhill in q+ is so on both sides.)
 void ImplicitStep::carry_along(double step, const double* rest, StepScratch& s) const {
   constexpr int kCorners = 8;
-  constexpr double kNear = 1e-2;
+  constexpr double kNear = 1e-3;
   CarriedScratch& c = *s.carried;
   const std::size_t n = c.now.size();
   for (std::size_t i = 0; i < n; ++i) c.now[i] = c.forces[i] + step * c.change[i];
