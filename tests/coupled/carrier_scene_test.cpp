@@ -29,6 +29,13 @@ TEST(CarrierScene, TheGripperHoldsWhereCoulombSaysSo) {
   EXPECT_GT(height_after(1.1 * 1.635), height_after(0.8 * 1.635) + 0.005);
 }
 
+// While the pads are slammed together, the ball comes off the floor within steps: corners of the rigid step.
+TEST(CarrierScene, ContactsOfTheModelMayOpenWithinAStep) {
+  const auto study = load_study(kGripper, {.settings = {{"run.duration", "0.15"}}});
+  const study::Run run = study->run(std::vector<double>(study->variables().size(), 30.0));
+  EXPECT_TRUE(std::isfinite(run.loss));
+}
+
 // A cloth that is sewn to a paddle, which a motor turns.
 std::string paddle(const std::string& more = "") {
   return "[model]\nfile = \"" COSTATE_COUPLED_TESTS

@@ -15,6 +15,7 @@ struct CarriedScratch {
         change(forces),
         way(forces),
         balance(forces),
+        unit(forces),
         A(forces.size() * forces.size()),
         K(A),
         lu(c.dofs()),
@@ -42,15 +43,17 @@ struct CarriedScratch {
         p_dot(std::size_t(c.model.carrier->signature().parameters())) {}
 
   std::unique_ptr<Workspace> work;
-  std::vector<double> forces, now;           // of the dofs: of s.z, and of the latest look
-  std::vector<double> change, way, balance;  // of forces and of dofs in a step of Newton's; what is to vanish
-  std::vector<double> A, K;                  // dofs x dofs: response, stiffness
-  solve::DenseLu<double> lu;                 // of 1 + K A
+  std::vector<double> forces, now;  // of the dofs: of s.z, and of the latest look
+  std::vector<double> change, way, balance,
+      unit;                   // of forces and of dofs in a step of Newton's; what is to vanish
+  std::vector<double> A, K;   // dofs x dofs: response, stiffness
+  solve::DenseLu<double> lu;  // of 1 + K A
   std::vector<Link<double>> links, links_bar;
   std::vector<LinkVector<double>> wrenches, moving;
   std::vector<double> state, state_now;                // of the carrier after the step
   std::vector<double> g, t, given, r, pull, rest_bar;  // of vertices; r: residual at s.z, pull: -r
   const double* start = nullptr;                       // state of the carrier before the step
+  double nearest = 0;                                  // the least norm of the iteration
   bool linearised = false;                             // A, K and lu are those of the solution
   std::vector<double> forces_bar, out;
   std::vector<Tangent> forces_dot, out_dot;

@@ -12,8 +12,9 @@
 //
 // C is what J' w changes by because J turns. A step along it lowers r's energy and what f takes along the way,
 // whose gradient with respect to q+ is b. That work is known by its ends alone, exact where A is constant; so
-// in the end |(r, b)| decides. Links turn, so riders do not go straight: the way of every trial step is looked
-// along for collisions.
+// where |(r, b)| is half as large as ever before, a step is taken whatever the work. Dofs go straight, also
+// where q+(f) has corners (carry_along), but links turn, so riders do not: the way of every trial step is
+// looked along for collisions.
 // [1] Nocedal, Wright: Numerical Optimization, 2nd ed., sections 3.4 and 16.2 (the elimination).
 // Tangent and transpose: carried_derivatives.cpp. Tests: tests/coupled/carrier_test.cpp.
 #include <algorithm>
@@ -57,20 +58,21 @@ void ImplicitStep::start_carried(const Numbers& m, StepScratch& s) const {
     c.lu.solve(c.way.data(), back.data());
   else
     std::fill(back.begin(), back.end(), 0.0);
+  c.state_now = c.state;
   double share = 1;
   std::string cell;
   for (int k = 0; k < kTries; ++k) {
-    for (std::size_t i = 0; i < c.forces.size(); ++i) c.forces[i] = (1 - share) * back[i];
     for (std::size_t i = 0; i < s.z.size(); ++i)
-      s.z[i] = m.x[i] + (c_.free[i / 3] ? share * m.dt * m.v[i] : 0);
-    carry(c.forces, s.z.data(), rest, s);
-    for (std::size_t i = 0; i < s.z.size(); ++i) s.d[i] = s.z[i] - m.x[i];
+      s.trial[i] = m.x[i] + (c_.free[i / 3] ? share * m.dt * m.v[i] : 0);
+    carry_along(1 - share, rest, s);
+    for (std::size_t i = 0; i < s.z.size(); ++i) s.d[i] = s.trial[i] - m.x[i];
     At at = m.at;
-    at.z = s.z.data();
+    at.z = s.trial.data();
     cell = undefined_cell(at);
     const double step = longest(m, m.x, s.d.data(), s);
     if (step == 1 && cell.empty()) {
-      c.state_now = c.state;
+      s.z = s.trial;
+      c.forces = c.now, c.state_now = c.state;
       return;
     }
     share = k == kTries - 2 ? 0 : share * (cell.empty() ? std::clamp(0.9 * step, 0.1, 0.9) : 0.5);
@@ -82,14 +84,45 @@ void ImplicitStep::start_carried(const Numbers& m, StepScratch& s) const {
               Error::Kind::numerics);
 }
 
+// The dofs go `step` along c.way. Forces in proportion to that take them there but where a contact of the model
+// opens or closes on the way: q+(f) has a corner there, and Newton's iteration on the few dofs finds the forces.
+// (Energies of q+ have no corner, so that a step that is downhill in q+ is so on both sides.)
+void ImplicitStep::carry_along(double step, const double* rest, StepScratch& s) const {
+  constexpr int kCorners = 8;
+  constexpr double kNear = 1e-3;
+  CarriedScratch& c = *s.carried;
+  const std::size_t n = c.now.size();
+  for (std::size_t i = 0; i < n; ++i) c.now[i] = c.forces[i] + step * c.change[i];
+  for (int k = 0;; ++k) {
+    carry(c.now, s.trial.data(), rest, s);
+    c_.model.carrier->way(c.state_now.data(), c.state.data(), c.out.data());
+    double all = 0, missed = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      c.out[i] = step * c.way[i] - c.out[i];
+      all = std::max(all, std::abs(step * c.way[i])), missed = std::max(missed, std::abs(c.out[i]));
+    }
+    if (missed <= kNear * all || k + 1 == kCorners) return;
+    c_.model.carrier->response(c.K.data(), *c.work);
+    if (!c.lu.factorise(c.K.data())) return;
+    c.lu.solve(c.out.data(), c.balance.data());
+    for (std::size_t i = 0; i < n; ++i) c.now[i] += c.balance[i];
+  }
+}
+
 // s.trial, which is `step` along s.d, and the riders of it. False: something is in their way.
 bool ImplicitStep::carried_trial(const Numbers& m, double step, StepScratch& s) const {
   CarriedScratch& c = *s.carried;
-  for (std::size_t i = 0; i < c.now.size(); ++i) c.now[i] = c.forces[i] + step * c.change[i];
-  carry(c.now, s.trial.data(), m.at.p + c_.rest, s);
+  carry_along(step, m.at.p + c_.rest, s);
   if (!c_.contact) return true;
   for (std::size_t i = 0; i < c.t.size(); ++i) c.t[i] = s.trial[i] - s.z[i];
   return longest(m, s.z.data(), c.t.data(), s) == 1;
+}
+
+// The latest look is where the iteration goes on.
+void ImplicitStep::accept_carried(StepScratch& s) const {
+  CarriedScratch& c = *s.carried;
+  c.forces = c.now, c.state_now = c.state;
+  c.nearest = std::min(c.nearest, s.norm);
 }
 
 // b, and its part in s.norm and s.forces. s.r is the residual at the riders' latest places.
@@ -100,9 +133,9 @@ void ImplicitStep::balance(const Numbers& m, StepScratch& s) const {
   c_.model.carrier->gather(c.wrenches.data(), c.balance.data(), *c.work);
   double squares = 0, norm = 0;
   for (std::size_t i = 0; i < c.balance.size(); ++i) {
-    std::fill(c.way.begin(), c.way.end(), 0.0);
-    c.way[i] = 1;
-    riders_of(c.way.data(), rest, s);
+    std::fill(c.unit.begin(), c.unit.end(), 0.0);
+    c.unit[i] = 1;
+    riders_of(c.unit.data(), rest, s);
     const double all = c_.riders.weight(s.r.data(), c.g.data());
     c.balance[i] += c.now[i];
     squares += all * all + c.now[i] * c.now[i];
@@ -142,9 +175,9 @@ void ImplicitStep::stiffness(const double* rest, bool curved, StepScratch& s) co
   const Carrier& carrier = *c_.model.carrier;
   const std::size_t n = c.forces.size();
   for (std::size_t k = 0; k < n; ++k) {
-    std::fill(c.way.begin(), c.way.end(), 0.0);
-    c.way[k] = 1;
-    riders_of(c.way.data(), rest, s);
+    std::fill(c.unit.begin(), c.unit.end(), 0.0);
+    c.unit[k] = 1;
+    riders_of(c.unit.data(), rest, s);
     multiply(c.g.data(), c.t.data(), s);
     for (std::size_t i = 0; i < c.t.size(); ++i)
       if (!c_.free[i / 3]) c.t[i] = 0;

@@ -308,7 +308,7 @@ bool ImplicitStep::search(const Numbers& m, double& now, StepScratch& s) const {
   for (std::size_t k = 0; k < s.z.size(); ++k) slope += s.r[k] * s.d[k];
   if (s.carried) slope += carried_slope(s);
   // Where differences of the potential are rounding, the residual decides; with a carrier, whose work is not
-  // exact, one that falls by half does, too.
+  // exact, one half as large as any before does, too.
   const bool fine = -slope < 1e-10 * (std::abs(now) + 1e-300);
   const double norm = s.norm;
   double step = longest(m, s.z.data(), s.d.data(), s);
@@ -321,10 +321,10 @@ bool ImplicitStep::search(const Numbers& m, double& now, StepScratch& s) const {
     const bool lower = then + work <= now + 1e-4 * step * slope;
     if (!lower && !fine && !s.carried) continue;
     measure(m, s.trial.data(), s);
-    const bool closer = (fine && s.norm < norm) || (s.carried && s.norm < 0.5 * norm);
+    const bool closer = (fine && s.norm < norm) || (s.carried && s.norm < 0.5 * s.carried->nearest);
     if (lower || closer) {
       s.z.swap(s.trial);
-      if (s.carried) s.carried->forces = s.carried->now, s.carried->state_now = s.carried->state;
+      if (s.carried) accept_carried(s);
       now = then;
       return true;
     }
@@ -353,6 +353,7 @@ void ImplicitStep::measure(const Numbers& m, const double* z, StepScratch& s) co
 
 bool ImplicitStep::iterate(const Numbers& m, double tolerance, int most, StepScratch& s) const {
   measure(m, s.z.data(), s);
+  if (s.carried) s.carried->nearest = s.norm;
   s.single_age = -1;
   double now = potential(m, s.z.data(), s), largest = 0;
   for (const double z : s.z) largest = std::max(largest, std::abs(z));

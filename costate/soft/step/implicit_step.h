@@ -123,6 +123,8 @@ class ImplicitStep {
   void start_carried(const Numbers& num, StepScratch& s) const;
   void carry(const std::vector<double>& forces, double* z, const double* rest, StepScratch& s) const;
   bool carried_trial(const Numbers& num, double step, StepScratch& s) const;
+  void carry_along(double step, const double* rest, StepScratch& s) const;
+  void accept_carried(StepScratch& s) const;
   void balance(const Numbers& num, StepScratch& s) const;
   double carried_work(StepScratch& s) const;
   double carried_slope(const StepScratch& s) const;
