@@ -8,8 +8,8 @@
 #include "costate/io/model/load_model.h"
 #include "costate/io/model/mjcf.h"
 #include "costate/rigid/rigid_system.h"
+#include "costate/system/program/lambda_system.h"
 #include "costate/system/program/program_objective.h"
-#include "costate/system/program/program_system.h"
 
 namespace costate::bench {
 namespace {
@@ -101,20 +101,26 @@ void quadrotor(benchmark::State& state) {
   reach(state, model, 33, 0, 3, 0, 0.2 * 9.81);
 }
 
-// Crocoddyl's unicycle: Euler steps of 0.1 s, weights 10 and 1.
+// Crocoddyl's unicycle: Euler steps of 0.1 s, weights 10 and 1, compiled as it is there.
 void unicycle(benchmark::State& state) {
-  Signature fields;
-  fields.state("x").state("y").state("heading").control("speed").control("turn");
+  Signature s;
+  s.state("x", 3).control("u", 2);
   control::Problem p;
-  p.system = equations_system<double>(
-      fields, "x_dot = speed*cos(heading); y_dot = speed*sin(heading); heading_dot = turn", euler(0.1));
+  p.system = lambda_system<double, Sizes{.states = 3, .controls = 2}>(
+      s,
+      [](auto x, auto u, auto) {
+        return std::array{u[0] * cos(x[2]), u[0] * sin(x[2]), u[1]};
+      },
+      euler(0.1), 8);
   p.parameters = Parameters<double>(p.system->signature());
   p.steps = 200;
   p.x0 = {-1, -1, 1};
-  const Signature& s = p.system->signature();
+  const auto last = [](auto x, auto, auto) { return 50.0 * (x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); };
+  const auto running = [=](auto x, auto u, auto p) {
+    return last(x, u, p) + 0.5 * (u[0] * u[0] + u[1] * u[1]);
+  };
   p.objective = loss::sum<double>(
-      {loss::expression<double>(s, "50*(x^2 + y^2 + heading^2) + 0.5*(speed^2 + turn^2)", loss::each_step()),
-       loss::expression<double>(s, "50*(x^2 + y^2 + heading^2)")});
+      {loss::lambda<double>(s, running, loss::each_step()), loss::lambda<double>(s, last, loss::at_end())});
   double iterations = 0, runs = 0;
   for (auto _ : state) {
     const control::Plan plan =
