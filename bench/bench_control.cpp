@@ -6,9 +6,10 @@
 #include "costate/control/riccati.h"
 #include "costate/core/philox.h"
 #include "costate/io/model/load_model.h"
+#include "costate/io/model/mjcf.h"
 #include "costate/rigid/rigid_system.h"
+#include "costate/system/program/lambda_system.h"
 #include "costate/system/program/program_objective.h"
-#include "costate/system/program/program_system.h"
 
 namespace costate::bench {
 namespace {
@@ -40,9 +41,9 @@ void riccati(benchmark::State& state, int n, int m) {
   report(state, {.items = 1});
 }
 
-// The humanoid stands and reaches for another pose, whole steps, contact with the floor.
-void humanoid(benchmark::State& state, std::int64_t steps) {
-  rigid::Model model = rigid::load(COSTATE_SCENES "/humanoid.xml");
+// A model reaches for another pose, whose numbers q[first..last) are 0.1 off, from those bent and from controls u.
+void reach(benchmark::State& state, rigid::Model model, std::int64_t steps, int first, int last,
+           double bent = 0, double u = 0) {
   model.options.integrator = rigid::Integrator::euler;
   const rigid::SystemOptions options{.onset = rigid::Onset::none};
   control::Problem p;
@@ -52,11 +53,13 @@ void humanoid(benchmark::State& state, std::int64_t steps) {
   p.jacobians = control::rigid_jacobians(model, options, p.parameters);
   p.steps = steps;
   p.x0 = rigid::initial_state(model);
+  for (int i = first; i < last; ++i) p.x0[std::size_t(i)] += bent;
   std::vector<std::int64_t> all;
   for (std::int64_t k = 1; k <= steps; ++k) all.push_back(k);
   std::vector<double> pose, still;
   for (std::int64_t k = 1; k <= steps; ++k) {
-    for (int i = 0; i < model.nq; ++i) pose.push_back(p.x0[std::size_t(i)] + (i >= 7 ? 0.1 : 0.0));
+    for (int i = 0; i < model.nq; ++i)
+      pose.push_back(p.x0[std::size_t(i)] + (i >= first && i < last ? 0.1 : 0.0));
     still.insert(still.end(), std::size_t(model.nv), 0.0);
   }
   const Signature& s = p.system->signature();
@@ -65,27 +68,59 @@ void humanoid(benchmark::State& state, std::int64_t steps) {
                          loss::track<double>(s, "v", all, still, 1e-3), loss::effort<double>(s, 1e-3)});
   const int iterations = 5;
   for (auto _ : state) {
-    const control::Plan plan = control::plan(p, std::vector<double>(std::size_t(s.controls()), 0.0),
+    const control::Plan plan = control::plan(p, std::vector<double>(std::size_t(s.controls()), u),
                                              {.iterations = iterations, .gradient_tolerance = 0});
     if (plan.iterations != iterations) state.SkipWithError(plan.reason.c_str());
   }
   report(state, {.items = double(iterations)});
 }
 
-// Crocoddyl's unicycle: Euler steps of 0.1 s, weights 10 and 1.
+// It stands; whole steps, contact with the floor.
+void humanoid(benchmark::State& state, std::int64_t steps) {
+  const rigid::Model model = rigid::load(COSTATE_SCENES "/humanoid.xml");
+  reach(state, model, steps, 7, model.nq);
+}
+
+// Links on hinges, each with a motor, as in bench/peers/control_crocoddyl.py.
+rigid::Model chain(int joints) {
+  std::string open = "<mujoco><option timestep=\"0.01\" integrator=\"Euler\"/><worldbody>", close, motors;
+  for (int i = 0; i < joints; ++i) {
+    const std::string name = "joint" + std::to_string(i);
+    open += "<body pos=\"0 0 " + std::string(i > 0 ? "0.3" : "0") + "\"><joint name=\"" + name +
+            "\" axis=\"" + (i % 2 ? "0 0 1" : "0 1 0") +
+            "\"/><inertial pos=\"0 0.02 0.15\" mass=\"3\" diaginertia=\"0.03 0.03 0.01\"/>";
+    close += "</body>", motors += "<motor joint=\"" + name + "\"/>";
+  }
+  return rigid::compile(
+      io::parse_mjcf(open + close + "</worldbody><actuator>" + motors + "</actuator></mujoco>"));
+}
+
+void quadrotor(benchmark::State& state) {
+  rigid::Model model = rigid::load(COSTATE_SCENES "/quadrotor.xml");
+  model.options.contact = false, model.options.timestep = 0.03;
+  reach(state, model, 33, 0, 3, 0, 0.2 * 9.81);
+}
+
+// Crocoddyl's unicycle: Euler steps of 0.1 s, weights 10 and 1, compiled as it is there.
 void unicycle(benchmark::State& state) {
-  Signature fields;
-  fields.state("x").state("y").state("heading").control("speed").control("turn");
+  Signature s;
+  s.state("x", 3).control("u", 2);
   control::Problem p;
-  p.system = equations_system<double>(
-      fields, "x_dot = speed*cos(heading); y_dot = speed*sin(heading); heading_dot = turn", euler(0.1));
+  p.system = lambda_system<double, Sizes{.states = 3, .controls = 2}>(
+      s,
+      [](auto x, auto u, auto) {
+        return std::array{u[0] * cos(x[2]), u[0] * sin(x[2]), u[1]};
+      },
+      euler(0.1), 8);
   p.parameters = Parameters<double>(p.system->signature());
   p.steps = 200;
   p.x0 = {-1, -1, 1};
-  const Signature& s = p.system->signature();
+  const auto last = [](auto x, auto, auto) { return 50.0 * (x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); };
+  const auto running = [=](auto x, auto u, auto p) {
+    return last(x, u, p) + 0.5 * (u[0] * u[0] + u[1] * u[1]);
+  };
   p.objective = loss::sum<double>(
-      {loss::expression<double>(s, "50*(x^2 + y^2 + heading^2) + 0.5*(speed^2 + turn^2)", loss::each_step()),
-       loss::expression<double>(s, "50*(x^2 + y^2 + heading^2)")});
+      {loss::lambda<double>(s, running, loss::each_step()), loss::lambda<double>(s, last, loss::at_end())});
   double iterations = 0, runs = 0;
   for (auto _ : state) {
     const control::Plan plan =
@@ -137,6 +172,10 @@ const bool registered = [] {
   add("control/riccati54/double/forward", [](benchmark::State& s) { riccati(s, 54, 21); });
   add("control/unicycle200/double/forward", unicycle);
   add("control/lqr37/double/forward", regulator);
+  add("control/ilqr_double_pendulum100/double/forward",
+      [](benchmark::State& s) { reach(s, chain(2), 100, 0, 2, 0.2); });
+  add("control/ilqr_arm100/double/forward", [](benchmark::State& s) { reach(s, chain(7), 100, 0, 7, 0.2); });
+  add("control/ilqr_quadrotor33/double/forward", quadrotor);
   for (const std::int64_t steps : {48, 56})
     add("control/ilqr_humanoid" + std::to_string(steps) + "/double/forward",
         [=](benchmark::State& s) { humanoid(s, steps); });

@@ -33,6 +33,7 @@ std::string identity_of(const learn::LearnOptions& o, const std::string& title) 
   if (o.shortest < o.longest)
     s += fmt::format(" horizons {} {} {} {}", o.shortest, o.longest, o.stretch, o.dual_rate);
   if (o.memory > 0) s += fmt::format(" memory {}", o.memory);
+  if (o.edge > 0) s += fmt::format(" edge {}", o.edge);
   return s;
 }
 

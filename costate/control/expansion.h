@@ -37,6 +37,7 @@ class Expansion {
   explicit Expansion(const Problem& problem);
 
   const Plant& plant() const { return plant_; }
+  void set_parameters(const Parameters<double>& parameters) { plant_.set_parameters(parameters); }
   int steps() const { return lq.steps; }
 
   // About x (steps + 1 rows) and u. lq.c is the caller's.

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "costate/control/lq_pass.h"
+#include "costate/control/lq_walls.h"
 #include "costate/core/error.h"
 #include "costate/core/parallel.h"
 
@@ -102,11 +103,12 @@ double mark_held(const Box& box, const std::vector<double>& gradient, LinearQuad
   return largest;
 }
 
-LinearQuadraticSolution first_guess(const LinearQuadratic& p, const Box& box) {
+LinearQuadraticSolution first_guess(const LinearQuadratic& p, const Box& box,
+                                    const std::vector<double>& controls) {
   LinearQuadraticSolution s;
   const auto rows = std::size_t(p.steps);
   s.u.resize(rows * std::size_t(p.controls));
-  for (std::size_t i = 0; i < s.u.size(); ++i) s.u[i] = box.clamp(i, 0);
+  for (std::size_t i = 0; i < s.u.size(); ++i) s.u[i] = box.clamp(i, controls.empty() ? 0 : controls[i]);
   s.x.resize((rows + 1) * std::size_t(p.states)), s.lambda.resize(s.x.size());
   s.held.resize(s.u.size());
   return s;
@@ -131,6 +133,7 @@ void check(const LinearQuadratic& p) {
   expect("R", p.R, m * m, false), expect("S", p.S, m * n, true), expect("c", p.c, n, true);
   expect("q", p.q, n, true), expect("r", p.r, m, true);
   expect("lower", p.lower, m, true), expect("upper", p.upper, m, true);
+  expect("x_lower", p.x_lower, n, true), expect("x_upper", p.x_upper, n, true);
   const auto expect_once = [](const char* name, const std::vector<double>& v, std::size_t once, bool empty) {
     expect_numbers(name, v, once, 1, empty);
   };
@@ -142,8 +145,12 @@ void check(const LinearQuadratic& p) {
 
 LinearQuadraticSolution solve(const LinearQuadratic& p) {
   check(p);
+  return has_walls(p) ? solve_walls(p) : solve_box(p, {});
+}
+
+LinearQuadraticSolution solve_box(const LinearQuadratic& p, const std::vector<double>& controls) {
   const Box box(p);
-  LinearQuadraticSolution s = first_guess(p, box), trial = s;
+  LinearQuadraticSolution s = first_guess(p, box, controls), trial = s;
   Sweep sweep{std::vector<double>(s.u.size())};
   LqPass pass(p);
   std::vector<double> direction(s.u.size());

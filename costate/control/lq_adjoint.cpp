@@ -3,6 +3,7 @@
 #include <string>
 
 #include "costate/control/lq_pass.h"
+#include "costate/control/lq_walls.h"
 #include "costate/core/error.h"
 #include "costate/core/parallel.h"
 
@@ -58,10 +59,21 @@ void add_bounds(const LinearQuadratic& p, const LinearQuadraticSolution& s, int 
   }
 }
 
+// The cotangent of the bounds that hold states.
+void add_walls(const LinearQuadratic& p, const LinearQuadraticSolution& s, const std::vector<int>& rows,
+               const std::vector<double>& nu, double value_bar, LinearQuadratic& bar) {
+  const int n = p.states;
+  for (std::size_t j = 0; j < rows.size(); ++j) {
+    const double y = s.push[std::size_t(rows[j])];
+    const Bar wall{y > 0 ? bar.x_upper : bar.x_lower, std::size_t(n)};
+    wall.at(rows[j] / n - 1)[rows[j] % n] -= (nu.empty() ? 0.0 : nu[j]) + value_bar * y;
+  }
+}
+
 LinearQuadratic zeros_like(const LinearQuadratic& p) {
   LinearQuadratic bar = p;
   for (auto* v : {&bar.A, &bar.B, &bar.c, &bar.Q, &bar.R, &bar.S, &bar.q, &bar.r, &bar.Qf, &bar.qf, &bar.x0,
-                  &bar.lower, &bar.upper})
+                  &bar.lower, &bar.upper, &bar.x_lower, &bar.x_upper})
     std::fill(v->begin(), v->end(), 0.0);
   return bar;
 }
@@ -74,15 +86,18 @@ LinearQuadratic solve_vjp(const LinearQuadratic& p, const LinearQuadraticSolutio
   check(p);
   expect_rows("x", x_bar, s.x.size()), expect_rows("u", u_bar, s.u.size());
   const int n = p.states, m = p.controls;
-  std::vector<double> v(s.u.size()), w(s.x.size()), mu(s.x.size());
+  std::vector<double> v(s.u.size()), w(s.x.size()), mu(s.x.size()), nu;
+  const std::vector<int> rows = held_states(p, s);
   if (!x_bar.empty() || !u_bar.empty()) {
     LqPass pass(p);
     pass.factorise(s.held.data());
-    pass.solve(
+    nu = solve_held(
+        pass, p, rows, {},
         {x_bar.empty() ? nullptr : x_bar.data(), u_bar.empty() ? nullptr : u_bar.data(), nullptr, nullptr},
         v.data(), w.data(), mu.data());
   }
   LinearQuadratic bar = zeros_like(p);
+  add_walls(p, s, rows, nu, value_bar, bar);
   const auto size = [&](int a, int b) { return std::size_t(a) * std::size_t(b); };
   const Bar A{bar.A, size(n, n)}, B{bar.B, size(n, m)}, c{bar.c, size(n, 1)}, Q{bar.Q, size(n, n)},
       R{bar.R, size(m, m)}, S{bar.S, size(m, n)}, q{bar.q, size(n, 1)}, r{bar.r, size(m, 1)};

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "costate/control/lq_pass.h"
+#include "costate/control/lq_walls.h"
 #include "costate/core/error.h"
 #include "costate/core/parallel.h"
 
@@ -31,6 +32,7 @@ void check_dots(const LinearQuadratic& d, const LinearQuadratic& p) {
   check_dot("R", d.R, p.R), check_dot("S", d.S, p.S), check_dot("q", d.q, p.q), check_dot("r", d.r, p.r);
   check_dot("Qf", d.Qf, p.Qf), check_dot("qf", d.qf, p.qf), check_dot("x0", d.x0, p.x0);
   check_dot("lower", d.lower, p.lower), check_dot("upper", d.upper, p.upper);
+  check_dot("x_lower", d.x_lower, p.x_lower), check_dot("x_upper", d.x_upper, p.x_upper);
 }
 
 double of_bound(const std::vector<double>& dot, int m, int k, int i) {
@@ -106,7 +108,13 @@ LinearQuadraticTangent solve_jvp(const LinearQuadratic& p, const LinearQuadratic
   if (!dot.qf.empty()) q_end += VectorIn(dot.qf.data(), n), to.value += VectorIn(dot.qf.data(), n).dot(end);
   LqPass pass(p);
   pass.factorise(s.held.data());
-  pass.solve({moved.q.data(), moved.r.data(), moved.c.data(), dot.x0.empty() ? nullptr : dot.x0.data()},
+  const std::vector<int> rows = held_states(p, s);
+  std::vector<double> walls;  // how those that hold a state move
+  for (const int row : rows)
+    walls.push_back(
+        of_bound(s.push[std::size_t(row)] > 0 ? dot.x_upper : dot.x_lower, n, row / n - 1, row % n));
+  solve_held(pass, p, rows, walls,
+             {moved.q.data(), moved.r.data(), moved.c.data(), dot.x0.empty() ? nullptr : dot.x0.data()},
              to.u.data(), to.x.data(), nullptr);
   for (std::size_t i = 0; i < to.u.size(); ++i) to.u[i] += moved.held[i];
   for (int k = 0; k < N; ++k)

@@ -100,6 +100,32 @@ const Plan& Mpc::update(const std::vector<double>& x, std::int64_t shift) {
   return plan_;
 }
 
+void Mpc::set_parameters(const Parameters<double>& parameters, Jacobians jacobians) {
+  DdpSolver& s = *solver_;
+  if (s.problem.jacobians && !jacobians)
+    throw Error({"the Jacobians of this problem are those of its first parameters",
+                 {},
+                 "give new ones too: rigid_jacobians(model, options, parameters)"});
+  s.expansion.set_parameters(parameters);
+  s.problem.parameters = parameters, s.problem.jacobians = std::move(jacobians);
+  s.forget_expansion();
+}
+
+void Mpc::start(const Plan& plan) {
+  const Plant& plant = solver_->expansion.plant();
+  const auto N = std::size_t(solver_->problem.steps), n = std::size_t(plant.states()),
+             m = std::size_t(plant.controls()), nt = std::size_t(plant.tangents());
+  const auto fits = [](const std::vector<double>& v, std::size_t size) {
+    return v.empty() || v.size() == size;
+  };
+  if (plan.u.size() != N * m || !fits(plan.x, (N + 1) * n) || !fits(plan.K, N * m * nt))
+    throw Error({"this plan has " + std::to_string(plan.u.size()) + " controls instead of " +
+                     std::to_string(N * m) + ", or states or gains of another problem",
+                 {},
+                 "start from a plan of the same system over the same steps"});
+  plan_ = plan, fresh_ = true;
+}
+
 std::vector<double> Mpc::control(const std::vector<double>& x, std::int64_t ahead) const {
   if (plan_.x.empty()) throw Error("there is no plan yet: call update first");
   expect_state(solver_->problem, x);
@@ -126,10 +152,12 @@ void AsyncMpc::run() {
     const std::vector<double> x = seen_;
     const std::int64_t at = seen_at_, shift = taken_at_ < 0 ? 0 : at - taken_at_;
     taken_at_ = at;
+    auto news = std::exchange(news_, std::nullopt);
     lock.unlock();
     std::exception_ptr error;
     Plan plan;
     try {
+      if (news) mpc_.set_parameters(news->first, std::move(news->second));
       plan = mpc_.update(x, shift);
     } catch (...) {
       error = std::current_exception();
@@ -149,6 +177,11 @@ void AsyncMpc::observe(const std::vector<double>& x, std::int64_t k) {
     seen_ = x, seen_at_ = k;
   }
   changed_.notify_all();
+}
+
+void AsyncMpc::set_parameters(const Parameters<double>& parameters, Jacobians jacobians) {
+  const std::lock_guard lock(mutex_);
+  news_.emplace(parameters, std::move(jacobians));
 }
 
 std::vector<double> AsyncMpc::control(const std::vector<double>& x, std::int64_t k) {

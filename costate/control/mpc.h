@@ -14,6 +14,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "costate/control/ddp.h"
@@ -36,8 +37,12 @@ class Mpc {
   // From where the system is now, `shift` steps after the last update.
   const Plan& update(const std::vector<double>& x, std::int64_t shift = 1);
   const Plan& latest() const { return plan_; }
-  // Goes on from a saved plan.
-  void start(const Plan& plan) { plan_ = plan, fresh_ = true; }
+  // Plans from here on are for a system with these parameters: what a Twin has found out since, such as a
+  // load or a drift of a sensor (offset-free control). A problem that has `jacobians` needs new ones, which
+  // know the parameters too. Error where they do not fit; the old ones are kept then.
+  void set_parameters(const Parameters<double>& parameters, Jacobians jacobians = {});
+  // Goes on from a saved plan. Error where it is one of another problem.
+  void start(const Plan& plan);
   int late() const { return late_; }
 
   // What the latest plan says `ahead` steps after its start, for a system that is at x.
@@ -62,6 +67,8 @@ class AsyncMpc {
 
   // The state at the beginning of step k, which grows.
   void observe(const std::vector<double>& x, std::int64_t k);
+  // Plans that begin after this are for these parameters.
+  void set_parameters(const Parameters<double>& parameters, Jacobians jacobians = {});
   // The control of step k. Waits for the first plan. Errors of the planner are thrown here.
   std::vector<double> control(const std::vector<double>& x, std::int64_t k);
   // Waits until the planner has used the latest state.
@@ -76,6 +83,7 @@ class AsyncMpc {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<double> seen_;
+  std::optional<std::pair<Parameters<double>, Jacobians>> news_;
   std::int64_t seen_at_ = -1, taken_at_ = -1, finished_at_ = -1;  // steps whose state was given, taken, used
   std::int64_t planned_at_ = -1;                                  // where plan_ begins
   Plan plan_;

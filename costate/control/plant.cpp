@@ -61,13 +61,19 @@ Plant::Plant(std::shared_ptr<const System<double>> system, const Parameters<doub
                  "use sampling, or an optimiser with gradients of a rollout"});
   if (!system_->capabilities().jvp)
     throw Error({"the system has no tangents, which linearise a step", {}, "use sampling"});
+  controls_ = int(s.controls()), lanes_ = system_->lanes(), copies_ = lanes_;
+  p_.reserve(std::max<std::int64_t>(1, system_->parameter_size()));
+  nothing_ = {std::vector<bool>(s.fields(Role::parameter).size(), false), true};
+  set_parameters(parameters);
+  copies_ = copies_of(*this, lanes_);
+}
+
+void Plant::set_parameters(const Parameters<double>& parameters) {
+  const Signature& s = system_->signature();
   if (!same_fields(s, parameters.signature(), Role::parameter) || parameters.worlds() != 1)
     throw Error("these are not the parameters of one world of the system");
   check_ranges(s, parameters);
-  controls_ = int(s.controls()), lanes_ = system_->lanes(), copies_ = lanes_;
-  p_.reserve(std::max<std::int64_t>(1, system_->parameter_size()));
   const auto& fields = s.fields(Role::parameter);
-  nothing_ = {std::vector<bool>(fields.size(), false), true};
   for (std::size_t f = 0; f < fields.size(); ++f)
     gather_lanes(parameters.values(f), fields[f].size, 0, 1, 1, lanes_,
                  p_.data() + fields[f].offset * lanes_);
@@ -76,7 +82,6 @@ Plant::Plant(std::shared_ptr<const System<double>> system, const Parameters<doub
     system_->begin_run(p_.data(), nullptr, nothing_, *block->work);
     return block;
   });
-  copies_ = copies_of(*this, lanes_);
 }
 
 void Plant::spread(const double* numbers, int count, AlignedBuffer<double>& to) const {

@@ -53,6 +53,9 @@ class Plant {
   Plant(const Plant&) = delete;  // its blocks refer to it
   Plant& operator=(const Plant&) = delete;
 
+  // Steps from here on are those of these parameters. No block may be out.
+  void set_parameters(const Parameters<double>& parameters);
+
   const System<double>& system() const { return *system_; }
   const StateSpace& space() const { return space_; }
   int states() const { return space_.states(); }

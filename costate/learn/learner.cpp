@@ -13,7 +13,8 @@ namespace {
 
 // Streams of random numbers of one seed.
 enum Stream : std::uint64_t { kStarts, kNoise, kPolicy, kCritic, kShuffle, kStreams };
-constexpr std::uint64_t kMemory = 0x6d656d6f7279;  // added to the seed of the policy's weights
+// Added to the stream of the policy's weights, and to the stream of starts.
+constexpr std::uint64_t kMemory = 0x6d656d6f7279, kVariation = 0x7661727969;
 std::uint64_t stream(std::uint64_t seed, Stream of) { return seed * kStreams + of; }
 
 constexpr std::size_t kRemembered = 100;  // episodes
@@ -45,6 +46,10 @@ void check(const LearnOptions& o) {
          "a horizon adapts to how cotangents grow, which ppo has not",
          "use shac, or leave shortest and longest out");
   expect(o.stretch > 0 && o.dual_rate > 0, "stretch and dual_rate are positive", "1.1 and 0.1 are usual");
+  expect(o.edge >= 0, "an edge narrower than nothing",
+         "set edge to 0: gradients do not see where episodes end");
+  expect(o.edge == 0 || o.method == "shac", "ppo has no gradient that could see an edge",
+         "use shac, or leave edge out");
   expect(o.noise > 0, "the noise of a policy is positive", "0.4 is usual");
   expect(o.rate > 0 && o.critic_rate > 0, "rates are positive", "0.002 is usual");
   expect(o.critic_batches >= 1 && o.batches >= 1, "a pass needs at least one batch", "4 is usual");
@@ -89,6 +94,7 @@ Learner::Learner(const Task& task, const LearnOptions& options)
       n_(task.plant->signature().states()),
       m_(task.plant->signature().controls()),
       worlds_(options.worlds),
+      variation_(task, options.worlds),
       policy_{DenseNetwork<double>(layers(functions_.observations() + options.memory, options.hidden, m_)),
               {},
               Normaliser(functions_.observations()),
@@ -117,6 +123,7 @@ Learner::Learner(const Task& task, const LearnOptions& options)
 void Learner::start(std::int64_t w) {
   const std::vector<double> x = start_of(task_, options_.seed, w, std::int64_t(episode_[w]));
   std::copy(x.begin(), x.end(), x_.begin() + w * n_);
+  variation_.draw(stream(options_.seed, kStarts) + kVariation, w, std::int64_t(episode_[w]));
   std::fill_n(h_.begin() + w * options_.memory, options_.memory, 0.0);
   episode_[w] += 1;
   elapsed_[w] = return_[w] = 0;
@@ -156,6 +163,7 @@ void Learner::advance(std::int64_t t) {
   Arguments<double> arguments = rollout.arguments();
   arguments.x0 = at.x;
   arguments.controls = at.u;
+  arguments.parameters = variation_.parameters();
   const Trajectory<double> to = needs_gradients() ? rollout.forward(arguments) : rollout.simulate(arguments);
   at.y = to.final_state;
   at.r.resize(std::size_t(worlds_)), at.alive.resize(at.r.size()), at.end.assign(at.r.size(), 0.0);
@@ -197,14 +205,14 @@ void Learner::collect() {
 void Learner::evaluate_critics() {
   NetworkPass<double> pass;
   for (Moment& at : moments_) {
-    at.value.resize(std::size_t(worlds_)), at.next.resize(std::size_t(worlds_));
+    at.value.resize(std::size_t(worlds_)), at.beyond.resize(std::size_t(worlds_));
     critic_.forward(critic_weights_, worlds_, at.n.data(), at.value.data(), pass);
     const std::vector<double> n = normalised(observed(at.y));
-    critic_.forward(follower_, worlds_, n.data(), at.next.data(), pass);
-    for (std::int64_t w = 0; w < worlds_; ++w) {
-      at.value[w] /= 1 - options_.discount;
-      at.next[w] *= at.alive[w] / (1 - options_.discount);
-    }
+    critic_.forward(follower_, worlds_, n.data(), at.beyond.data(), pass);
+    for (double& v : at.value) v /= 1 - options_.discount;
+    for (double& v : at.beyond) v /= 1 - options_.discount;
+    at.next = at.beyond;
+    for (std::int64_t w = 0; w < worlds_; ++w) at.next[w] *= at.alive[w];
   }
 }
 
@@ -343,6 +351,8 @@ void Learner::restore(const std::vector<double>& memory) {
   ended_returns_.resize(std::size_t(ended)), ended_lengths_.resize(std::size_t(ended));
   take(ended_returns_), take(ended_lengths_);
   visit(*this, take);
+  for (std::int64_t w = 0; w < worlds_; ++w)  // as the episode that goes on began
+    variation_.draw(stream(options_.seed, kStarts) + kVariation, w, std::int64_t(episode_[w]) - 1);
 }
 
 std::unique_ptr<Learner> make_learner(const Task& task, const LearnOptions& options) {
@@ -361,10 +371,13 @@ Scores evaluate(const Task& task, const Policy& policy, std::int64_t worlds, std
                                        .on_divergence = OnDivergence::mask_world});
   Arguments<double> at = rollout.arguments();
   at.x0.clear();
+  Variation variation(task, worlds);
   for (std::int64_t w = 0; w < worlds; ++w) {
+    variation.draw(stream(seed, kStarts) + kVariation, w, 0);
     const std::vector<double> x = start_of(task, seed, w, 0);
     at.x0.insert(at.x0.end(), x.begin(), x.end());
   }
+  at.parameters = variation.parameters();
   Scores scores{std::vector<double>(std::size_t(worlds), 0.0), std::vector<double>(std::size_t(worlds), 0.0)};
   std::vector<double> o(std::size_t(worlds * functions.observations())), r(scores.returns), alive(r),
       running(r.size(), 1.0), h(std::size_t(worlds * policy.remembered()));

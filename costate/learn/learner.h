@@ -19,6 +19,7 @@
 
 #include "costate/learn/policy.h"
 #include "costate/learn/task.h"
+#include "costate/learn/variation.h"
 #include "costate/optim/adam_step.h"
 #include "costate/system/rollout.h"
 
@@ -40,7 +41,9 @@ struct LearnOptions {
   double beta1 = 0.9, beta2 = 0.95;
   double gradient_limit = 1;  // longer gradients of the policy are scaled down to this length
   double adjoint_limit = 0;   // > 0: so are, per world and step, the cotangents of a state
-  double noise = 0.4;         // first standard deviation, before tanh
+  // shac: > 0: so wide, in units of `alive`, gradients see the edge where episodes end (shac.cpp).
+  double edge = 0;
+  double noise = 0.4;  // first standard deviation, before tanh
   int critic_passes = 16, critic_batches = 4;
   double target = 0.2;           // how much of it a critic that follows keeps per iteration
   int passes = 10, batches = 8;  // ppo: over each batch of experience
@@ -82,6 +85,7 @@ class Learner {
   struct Moment {
     std::vector<double> x, o, n, e, z, u, y, r, alive, end;  // n: normalised; end: 1 where a piece ends here
     std::vector<double> value, next;                         // V(x), V'(y); next is 0 where the episode ended
+    std::vector<double> beyond;                              // V'(y) there, too
     PolicyPass pass;
   };
   virtual bool needs_gradients() const = 0;
@@ -99,6 +103,7 @@ class Learner {
   LearnOptions options_;
   TaskFunctions functions_;
   std::int64_t n_, m_, worlds_;
+  Variation variation_;
   Policy policy_;
   DenseNetwork<double> critic_;
   std::vector<double> critic_weights_, follower_;

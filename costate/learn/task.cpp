@@ -90,7 +90,9 @@ TaskFunctions::TaskFunctions(const Task& task) {
   ends_ = task.alive.output_count() > 0;
   if (ends_) {
     expect_one("alive", task.alive);
-    alive_ = ad::Executable(bound(plant, task.alive));
+    const ad::Program alive = bound(plant, task.alive);
+    alive_ = ad::Executable(alive);
+    alive_vjp_ = ad::Executable(ad::vjp(alive, {.active = {"x"}}));
   }
   columns_.resize(8);
 }
@@ -121,11 +123,16 @@ void TaskFunctions::run(const ad::Executable& code, std::int64_t worlds, int ext
   code.run<double>(in, out, worlds, scratch_);
 }
 
-void TaskFunctions::observe(std::int64_t worlds, const double* x, double* o) {
+// Of what is a function of the state alone: there are no controls yet, and nothing came before.
+void TaskFunctions::state_in(std::int64_t worlds, const double* x) {
   turn_in(kX, worlds, states_, x);
   turn_in(kU, worlds, controls_, nullptr);
   turn_in(kLast, worlds, states_, x);
   turn_in(kAlive, worlds, 1, nullptr);
+}
+
+void TaskFunctions::observe(std::int64_t worlds, const double* x, double* o) {
+  state_in(worlds, x);
   make_room(kFirstExtra, worlds, observations_);
   run(observe_, worlds, 0, 1);
   std::fill_n(o, worlds * observations_, 0.0);
@@ -133,10 +140,7 @@ void TaskFunctions::observe(std::int64_t worlds, const double* x, double* o) {
 }
 
 void TaskFunctions::observe_vjp(std::int64_t worlds, const double* x, const double* o_bar, double* x_bar) {
-  turn_in(kX, worlds, states_, x);
-  turn_in(kU, worlds, controls_, nullptr);
-  turn_in(kLast, worlds, states_, x);
-  turn_in(kAlive, worlds, 1, nullptr);
+  state_in(worlds, x);
   turn_in(kFirstExtra, worlds, observations_, o_bar);
   make_room(kFirstExtra + 1, worlds, states_);
   run(observe_vjp_, worlds, 1, 1);
@@ -148,13 +152,24 @@ void TaskFunctions::alive(std::int64_t worlds, const double* y, double* alive) {
     std::fill_n(alive, worlds, 1.0);
     return;
   }
-  turn_in(kX, worlds, states_, y);
-  turn_in(kU, worlds, controls_, nullptr);
-  turn_in(kLast, worlds, states_, y);
-  turn_in(kAlive, worlds, 1, nullptr);
+  margin(worlds, y, alive);
+  for (std::int64_t w = 0; w < worlds; ++w) alive[w] = alive[w] > 0 ? 1 : 0;
+}
+
+void TaskFunctions::margin(std::int64_t worlds, const double* y, double* margin) {
+  state_in(worlds, y);
   make_room(kFirstExtra, worlds, 1);
   run(alive_, worlds, 0, 1);
-  for (std::int64_t w = 0; w < worlds; ++w) alive[w] = columns_[kFirstExtra][w] > 0 ? 1 : 0;
+  std::copy(columns_[kFirstExtra].begin(), columns_[kFirstExtra].end(), margin);
+}
+
+void TaskFunctions::margin_vjp(std::int64_t worlds, const double* y, const double* margin_bar,
+                               double* y_bar) {
+  state_in(worlds, y);
+  turn_in(kFirstExtra, worlds, 1, margin_bar);
+  make_room(kFirstExtra + 1, worlds, states_);
+  run(alive_vjp_, worlds, 1, 1);
+  add_out(kFirstExtra + 1, worlds, states_, y_bar);
 }
 
 void TaskFunctions::reward(std::int64_t worlds, const double* x, const double* u, const double* y,

@@ -38,6 +38,7 @@ class Task:
     start      a state; None: the plant's own
     uniform    half widths around it, per state or one for all; normal: standard deviations
     lower, upper   of the controls; None: the limits of the plant's actuators
+    vary       {parameter, as a glob: part of itself by which it differs, up and down, from episode to episode}
     """
     plant: _core.System
     observe: Callable[..., Any]
@@ -50,6 +51,7 @@ class Task:
     normal: npt.ArrayLike = 0.0
     lower: npt.ArrayLike | None = None
     upper: npt.ArrayLike | None = None
+    vary: dict[str, float] = dataclasses.field(default_factory=dict)
 
 
 def _logistic(a):
@@ -106,6 +108,14 @@ class Policy:
             return cls(**{name: stored[name] for name in names}, memory=stored["memory_size"] if "memory_size" in stored else 0)
 
 
+def _spreads(vary):
+    """{name: part} with numbers as they must be."""
+    for name, by in vary.items():
+        if not isinstance(name, str) or not np.isscalar(by) or not np.isreal(by):
+            raise Error(f"vary has {name!r}: {by!r}; give names of parameters and numbers, vary={{'body/*/mass': 0.2}}")
+    return {name: float(by) for name, by in vary.items()}
+
+
 def _programs(task):
     """(observe, reward, alive) as Programs of the names that a task may use."""
     plant = task.plant.signature
@@ -145,6 +155,7 @@ class Learner:
     memory            0: numbers that the policy remembers, in a gated recurrent layer, where it does not see everything ('shac')
     discount, lambda_ 0.99 and 0.95
     rate, critic_rate, last_rate   of Adam, and the part of them that is left at the end
+    edge              0: how wide, in units of `alive`, the edge at which episodes end is for gradients, which do not see it otherwise ('shac')
     gradient_limit    1: longer gradients are scaled down; adjoint_limit: so are cotangents of single states (0: not)
     noise             first standard deviation of the policy
     critic_passes, critic_batches, target   of the critic: 16, 4, and how much of itself the critic that follows keeps (0.2)
@@ -164,7 +175,7 @@ class Learner:
         self.history: list[Any] = []
         settings = {name: list(v) if isinstance(v, tuple) else v for name, v in options.items()}
         self._learner = _core._make_learner(  # type: ignore[attr-defined]
-            task.plant, task.hold, task.decisions, *_programs(task), start, *spread, lower, upper, settings)
+            task.plant, task.hold, task.decisions, *_programs(task), start, *spread, lower, upper, _spreads(task.vary), settings)
 
     @property
     def policy(self) -> Policy:
@@ -226,9 +237,17 @@ def _walker(twin, alive=None):
     return observe, reward, alive
 
 
+def _ant(twin):
+    return (lambda q, v: [q[2:], v], lambda q, last_q, ctrl, alive: (q[0] - last_q[0]) / twin.dt + alive - 0.5 * np.sum(ctrl * ctrl),
+            lambda q: np.minimum(q[2] - 0.2, 1.0 - q[2]))
+
+
 def twin(name: str) -> Task:
     """The task of a Gymnasium environment whose observation is a function of q and v: 'Hopper-v5', 'HalfCheetah-v5', 'Walker2d-v5',
-    'Swimmer-v5', 'InvertedPendulum-v5'."""
+    'Swimmer-v5', 'InvertedPendulum-v5'.
+
+    'Ant-v5' without the forces of contact: the policy sees the first 27 of Gymnasium's 105 numbers, `policy(observation[:27])`, and learns without
+    the price of contact, which is at most 0.04 per decision."""
     from .gym import physics_of
 
     twin: Any = physics_of(name)
@@ -237,6 +256,7 @@ def twin(name: str) -> Task:
         "Walker2d": lambda: _walker(twin, lambda q: np.minimum(np.minimum(q[1] - 0.8, 2.0 - q[1]), 1.0 - np.abs(q[2]))),
         "HalfCheetah": lambda: _walker(twin),
         "Swimmer": lambda: _walker(twin),
+        "Ant": lambda: _ant(twin),
         "InvertedPendulum": lambda: (lambda q, v: [q, v], lambda alive: alive * 1.0, lambda q: 0.2 - np.abs(q[1])),
     }
     kind = name.partition("-")[0]

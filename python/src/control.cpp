@@ -178,6 +178,14 @@ struct PyMpc {
   Array control(const ArrayLike& x, std::int64_t ahead) const {
     return to_numpy(mpc->control(to_vector<double>(x, "x"), ahead));
   }
+  void set_parameters(const nb::dict& p) const {
+    Parameters<double> all(mpc->problem().system->signature());
+    for (const auto& [name, value] : p) {
+      const std::string what = nb::cast<std::string>(nb::str(name));
+      all.set(what, to_vector<double>(value, what.c_str()));
+    }
+    mpc->set_parameters(all);
+  }
 };
 
 PyMpc mpc_of(const AnySystem& system, const LossLike& loss, std::int64_t steps, const FieldsLike& u,
@@ -242,6 +250,12 @@ void bind_plans(nb::module_& m) {
            "Plans from x, `shift` steps after the last update; returns the Plan.")
       .def("control", &PyMpc::control, "x"_a, "ahead"_a = 0,
            "The control of the latest plan `ahead` steps after its start, with feedback from x.")
+      .def("set_parameters", &PyMpc::set_parameters, "p"_a,
+           "Plans from here on are for a system with these parameters, those that are not named at their "
+           "defaults.")
+      .def(
+          "start", [](PyMpc& mpc, const PyPlan& plan) { mpc.mpc->start(plan.plan); }, "plan"_a,
+          "Goes on from a plan that was kept.")
       .def_prop_ro(
           "late", [](const PyMpc& p) { return p.mpc->late(); }, "Updates that took longer than the budget.")
       .def("__repr__", [](const PyMpc& p) {

@@ -73,7 +73,7 @@ LearnOptions options_of(const nb::dict& given) {
         set("target", o.target) || set("passes", o.passes) || set("batches", o.batches) ||
         set("clip", o.clip) || set("seed", o.seed) || set("memory", o.memory) ||
         set("shortest", o.shortest) || set("longest", o.longest) || set("stretch", o.stretch) ||
-        set("dual_rate", o.dual_rate))
+        set("dual_rate", o.dual_rate) || set("edge", o.edge))
       continue;
     throw Error({"learning has no option '" + name + "'", "", "see costate.learn.Learner"});
   }
@@ -83,7 +83,7 @@ LearnOptions options_of(const nb::dict& given) {
 PyLearner make(const AnySystem& plant, std::int64_t hold, std::int64_t decisions, const ad::Program& observe,
                const ad::Program& reward, const ad::Program* alive, const ArrayLike& start,
                const ArrayLike& uniform, const ArrayLike& normal, const ArrayLike& lower,
-               const ArrayLike& upper, const nb::dict& options) {
+               const ArrayLike& upper, const nb::dict& vary, const nb::dict& options) {
   const LearnOptions chosen = options_of(options);
   Task task{.plant = plant.make<double>(chosen.worlds),
             .hold = hold,
@@ -96,6 +96,7 @@ PyLearner make(const AnySystem& plant, std::int64_t hold, std::int64_t decisions
             .normal = numbers(normal, "normal"),
             .lower = numbers(lower, "lower"),
             .upper = numbers(upper, "upper")};
+  for (auto [name, by] : vary) task.vary.push_back({nb::cast<std::string>(name), nb::cast<double>(by)});
   auto learner = make_learner(task, chosen);
   return {std::move(task), std::move(learner)};
 }
@@ -120,7 +121,7 @@ void bind_learning(nb::module_& m) {
           [](PyLearner& l, const ArrayLike& memory) { l.learner->restore(numbers(memory, "memory")); },
           "memory"_a);
   m.def("_make_learner", &make, "plant"_a, "hold"_a, "decisions"_a, "observe"_a, "reward"_a, "alive"_a.none(),
-        "start"_a, "uniform"_a, "normal"_a, "lower"_a, "upper"_a, "options"_a);
+        "start"_a, "uniform"_a, "normal"_a, "lower"_a, "upper"_a, "vary"_a, "options"_a);
 }
 
 }  // namespace costate::python

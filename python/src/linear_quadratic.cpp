@@ -1,7 +1,7 @@
 // costate.control.linear_quadratic: problems and their solutions in batches, with tangent and transpose. The
 // layers of costate.torch and costate.jax call it.
 //
-// The rank of a part says what its leading axes are. Of A, B, c, Q, R, S, q, r, lower, upper (base rank 2 or
+// The rank of a part says what its leading axes are. Of A, B, c, Q, R, S, q, r and the bounds (base rank 2 or
 // 1): none, shared by all steps; one, (steps, ...); two, (batch, steps or 1, ...). Of Qf, qf, x0: none, or
 // (batch, ...).
 #include "costate/control/lq.h"
@@ -28,14 +28,21 @@ struct Part {
   const char* shape;  // of one step: n states, m controls
   bool stepwise, symmetric;
 };
-constexpr Part kParts[] = {
-    {"A", &LinearQuadratic::A, "nn", true, false},       {"B", &LinearQuadratic::B, "nm", true, false},
-    {"c", &LinearQuadratic::c, "n", true, false},        {"Q", &LinearQuadratic::Q, "nn", true, true},
-    {"R", &LinearQuadratic::R, "mm", true, true},        {"S", &LinearQuadratic::S, "mn", true, false},
-    {"q", &LinearQuadratic::q, "n", true, false},        {"r", &LinearQuadratic::r, "m", true, false},
-    {"Qf", &LinearQuadratic::Qf, "nn", false, true},     {"qf", &LinearQuadratic::qf, "n", false, false},
-    {"x0", &LinearQuadratic::x0, "n", false, false},     {"lower", &LinearQuadratic::lower, "m", true, false},
-    {"upper", &LinearQuadratic::upper, "m", true, false}};
+constexpr Part kParts[] = {{"A", &LinearQuadratic::A, "nn", true, false},
+                           {"B", &LinearQuadratic::B, "nm", true, false},
+                           {"c", &LinearQuadratic::c, "n", true, false},
+                           {"Q", &LinearQuadratic::Q, "nn", true, true},
+                           {"R", &LinearQuadratic::R, "mm", true, true},
+                           {"S", &LinearQuadratic::S, "mn", true, false},
+                           {"q", &LinearQuadratic::q, "n", true, false},
+                           {"r", &LinearQuadratic::r, "m", true, false},
+                           {"Qf", &LinearQuadratic::Qf, "nn", false, true},
+                           {"qf", &LinearQuadratic::qf, "n", false, false},
+                           {"x0", &LinearQuadratic::x0, "n", false, false},
+                           {"lower", &LinearQuadratic::lower, "m", true, false},
+                           {"upper", &LinearQuadratic::upper, "m", true, false},
+                           {"x_lower", &LinearQuadratic::x_lower, "n", true, false},
+                           {"x_upper", &LinearQuadratic::x_upper, "n", true, false}};
 
 const Part& part_of(const std::string& name) {
   const auto* found =
@@ -43,7 +50,7 @@ const Part& part_of(const std::string& name) {
   if (found == std::end(kParts))
     throw Error({"a linear-quadratic problem has no part '" + name + "'",
                  {},
-                 "its parts are A, B, c, Q, R, S, q, r, Qf, qf, x0, lower, upper"});
+                 "its parts are A, B, c, Q, R, S, q, r, Qf, qf, x0, lower, upper, x_lower, x_upper"});
   return *found;
 }
 
@@ -244,9 +251,10 @@ void bind_linear_quadratic(nb::module_& m) {
   m.def(
       "linear_quadratic", [](int steps, const nb::kwargs& parts) { return Solved(steps, parts); }, "steps"_a,
       "parts"_a,
-      "The controls with the least cost over `steps` steps of x+ = A x + B u + c, lower <= u <= upper:\n"
+      "The controls with the least cost over `steps` steps of x+ = A x + B u + c, lower <= u <= upper,\n"
+      "x_lower <= x <= x_upper after each step:\n"
       "sum of x'Qx/2 + u'Sx + u'Ru/2 + q'x + r'u, plus x'Qf x/2 + qf'x at the end.\n\n"
-      "A, B, Q, R, x0 are needed; c, S, q, r, Qf, qf, lower, upper are not. Of Q, R and Qf the symmetric "
+      "A, B, Q, R, x0 are needed; c, S, q, r, Qf, qf and the bounds are not. Of Q, R and Qf the symmetric "
       "part "
       "counts.\n"
       "Leading axes: (steps, ...) for numbers of each step, (batch, steps or 1, ...) for a batch; of Qf, qf "

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
 #include "costate/control/ddp.h"
@@ -37,6 +38,27 @@ TEST(Constraints, BoundsAndGoalAreMetAtTheBestCost) {
               1.495873912590, 1e-9);
   expect_best("acrobot", plan(to_goal(test::acrobot(), 15, {kPi / 2, 0, 0, 0}), {0}, newton), 50.046611285047,
               1e-9);
+}
+
+// How the best cost changes with the cart, the pole, gravity and the bound: by solving again.
+TEST(Constraints, TheBestCostMovesWithTheProblemAsInTheReference) {
+  std::vector<double> u = {0.01};
+  const auto best = [&](std::array<double, 5> v) {
+    const Plan found = plan(to_goal(test::cart_pole(v[0], v[1], v[2], v[3]), v[4], {0, kPi, 0, 0}), u,
+                            {.method = Method::ddp, .iterations = 1000});
+    EXPECT_TRUE(found.converged()) << found.reason;
+    u = found.u;
+    return found.value;
+  };
+  const std::array<double, 5> at = {1, 0.2, 0.5, 9.81, 3},
+                              slopes = {1.97994488, 1.47778029, 1.55511172, .153792450, -.152470253};
+  best(at);
+  const double h = 1e-4;
+  for (std::size_t i = 0; i < 5; ++i) {
+    std::array<double, 5> up = at, down = at;
+    up[i] += h, down[i] -= h;
+    EXPECT_NEAR((best(up) - best(down)) / (2 * h), slopes[i], 1e-5) << i;
+  }
 }
 
 // Parallel parking between walls: bounds of states as inequalities.

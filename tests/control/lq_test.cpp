@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "costate/core/philox.h"
 #include "tests/control/reference.h"
 #include "tests/control/stencil.h"
@@ -111,22 +113,30 @@ TEST(Lq, GradientThroughTheBoxIsThatOfTheReference) {
             1e-9);
 }
 
+std::vector<double> per_step(const std::vector<double>& once, double size) {
+  std::vector<double> all;
+  for (int k = 0; k < 10; ++k)
+    for (std::size_t i = 0; i < once.size(); ++i)
+      all.push_back(once[i] + size * std::sin(1.0 + 7 * k + 3 * double(i)));
+  return all;
+}
+
 // Every number of a problem that changes from step to step, with every term, and a loss of all of its
 // solution.
 LinearQuadratic varied() {
-  LinearQuadratic p = boxed();
-  const auto per_step = [&](const std::vector<double>& once, double size) {
-    std::vector<double> all;
-    for (int k = 0; k < p.steps; ++k)
-      for (std::size_t i = 0; i < once.size(); ++i)
-        all.push_back(once[i] + size * std::sin(1.0 + 7 * k + 3 * double(i)));
-    return all;
-  };
+  LinearQuadratic p = ten_steps();
   p.A = per_step(p.A, 0.05), p.B = per_step(p.B, 0.05);
   p.c = per_step({0, 0, 0}, 0.02), p.q = per_step({0, 0, 0}, 0.1), p.r = per_step({0, 0}, 0.05);
   p.S = per_step(std::vector<double>(6), 0.02);
   p.qf = {0.1, -0.2, 0.3};
   p.lower = per_step({-0.25, -0.2}, 0.02), p.upper = per_step({0.25, 0.3}, 0.02);
+  return p;
+}
+// The same with walls that hold some of the states.
+LinearQuadratic walled() {
+  LinearQuadratic p = varied();
+  const double none = std::numeric_limits<double>::infinity();
+  p.x_lower = per_step({-none, -none, 0.1}, 0.01), p.x_upper = per_step({none, none, 0.45}, 0.01);
   return p;
 }
 double loss_of(const LinearQuadraticSolution& s, double value_weight) {
@@ -136,13 +146,9 @@ double loss_of(const LinearQuadraticSolution& s, double value_weight) {
   return loss;
 }
 
-TEST(Lq, EveryCotangentMatchesTheStencil) {
-  const LinearQuadratic p = varied();
-  const LinearQuadraticSolution s = solve(p);
-  int held = 0;
-  for (const char h : s.held) held += h != 0;
-  EXPECT_GE(held, 4);
-  EXPECT_LE(held, 16);
+// Of parts of more than `dense` numbers: every seventh.
+void expect_cotangents_of_the_stencil(const LinearQuadratic& p, const LinearQuadraticSolution& s,
+                                      std::size_t dense) {
   std::vector<double> x_bar, u_bar;
   for (std::size_t i = 0; i < s.x.size(); ++i) x_bar.push_back(std::sin(1.0 + double(i)));
   for (std::size_t i = 0; i < s.u.size(); ++i) u_bar.push_back(std::cos(2.0 + double(i)));
@@ -150,9 +156,9 @@ TEST(Lq, EveryCotangentMatchesTheStencil) {
   using Numbers = std::vector<double> LinearQuadratic::*;
   using L = LinearQuadratic;
   for (const Numbers numbers : {Numbers(&L::A), &L::B, &L::c, &L::Q, &L::R, &L::S, &L::q, &L::r, &L::Qf,
-                                &L::qf, &L::x0, &L::lower, &L::upper}) {
+                                &L::qf, &L::x0, &L::lower, &L::upper, &L::x_lower, &L::x_upper}) {
     const auto once = std::size_t((p.*numbers).size());
-    for (std::size_t i = 0; i<once; i += once> 20 ? 7 : 1) {
+    for (std::size_t i = 0; i<once; i += once> dense ? 7 : 1) {
       const bool square =
           numbers == Numbers(&L::Q) || numbers == Numbers(&L::R) || numbers == Numbers(&L::Qf);
       const std::size_t n = numbers == Numbers(&L::R) ? 2 : 3, row = i / n, column = i % n;
@@ -169,14 +175,32 @@ TEST(Lq, EveryCotangentMatchesTheStencil) {
   }
 }
 
-// <J d, w> = <d, J'w>, for every part of the problem and of the solution at once.
-TEST(Lq, TangentAndCotangentAreTransposes) {
+TEST(Lq, EveryCotangentMatchesTheStencil) {
   const LinearQuadratic p = varied();
+  const LinearQuadraticSolution s = solve(p);
+  int held = 0;
+  for (const char h : s.held) held += h != 0;
+  EXPECT_GE(held, 4);
+  EXPECT_LE(held, 16);
+  expect_cotangents_of_the_stencil(p, s, 20);
+}
+TEST(Lq, EveryCotangentMatchesTheStencilBetweenWalls) {
+  const LinearQuadratic p = walled();
+  const LinearQuadraticSolution s = solve(p);
+  int upper = 0, lower = 0;
+  for (const double y : s.push) upper += y > 0, lower += y < 0;
+  EXPECT_GE(upper, 2);
+  EXPECT_GE(lower, 1);
+  expect_cotangents_of_the_stencil(p, s, 3);
+}
+
+// <J d, w> = <d, J'w>, for every part of the problem and of the solution at once.
+void expect_transposes(const LinearQuadratic& p) {
   const LinearQuadraticSolution s = solve(p);
   using L = LinearQuadratic;
   using Numbers = std::vector<double> LinearQuadratic::*;
-  const Numbers parts[] = {&L::A, &L::B,  &L::c,  &L::Q,  &L::R,     &L::S,    &L::q,
-                           &L::r, &L::Qf, &L::qf, &L::x0, &L::lower, &L::upper};
+  const Numbers parts[] = {&L::A,  &L::B,  &L::c,  &L::Q,     &L::R,     &L::S,       &L::q,      &L::r,
+                           &L::Qf, &L::qf, &L::x0, &L::lower, &L::upper, &L::x_lower, &L::x_upper};
   for (std::uint32_t seed = 0; seed < 20; ++seed) {
     const auto random = [&](std::uint32_t what, std::size_t count) {
       std::vector<double> numbers(count);
@@ -204,6 +228,11 @@ TEST(Lq, TangentAndCotangentAreTransposes) {
     for (const Numbers part : parts) add(right, bar.*part, dot.*part);
     EXPECT_NEAR(left, right, 1e-13 * size) << seed;
   }
+}
+
+TEST(Lq, TangentAndCotangentAreTransposes) {
+  expect_transposes(varied());
+  expect_transposes(walled());
 }
 
 TEST(Lq, ABatchHasTheBitsOfItsProblems) {

@@ -4,7 +4,10 @@
 
 #include <cmath>
 
+#include "costate/control/twin.h"
 #include "costate/system/program/program_objective.h"
+#include "costate/system/program/program_system.h"
+#include "costate/system/rollout.h"
 #include "tests/control/problems.h"
 #include "tests/expect_error.h"
 
@@ -67,6 +70,87 @@ TEST(Mpc, ASavedPlanGoesOnAsIfNothingHappened) {
   second.start(first.latest());
   EXPECT_EQ(second.latest().u, first.latest().u);
   EXPECT_EQ(second.control({0, 0}), first.control({0, 0}));
+  Plan other = first.latest();
+  other.u.pop_back();
+  expect_error([&] { return second.start(other), 0; }, "controls instead of", "over the same steps");
+  EXPECT_EQ(second.latest().u, first.latest().u);  // nothing was lost
+}
+
+// A pendulum is to be held at half a radian, and carries a load that the model does not know. A twin estimates
+// the load from the angle, and plans with it leave no offset.
+struct Loaded {
+  Signature fields;
+  std::shared_ptr<const System<double>> system;
+  Loaded() {
+    fields.state("angle").state("rate").control("torque").parameter("load", 0.0);
+    system = equations_system<double>(
+        fields, "angle_dot = rate; rate_dot = torque + load - 9.81*sin(angle) - 0.1*rate", rk4(0.05));
+  }
+  Problem held() const {
+    Problem p{.system = system, .objective = nullptr, .steps = 20, .x0 = {0, 0}, .parameters = {}};
+    p.parameters = Parameters<double>(system->signature());
+    const std::string off = "10*(angle - 0.5)^2 + rate^2 + 0.1*(torque + load - 9.81*sin(0.5))^2";
+    p.objective = loss::sum<double>({loss::expression<double>(fields, off, loss::each_step()),
+                                     loss::expression<double>(fields, "50*(angle - 0.5)^2 + 5*rate^2")});
+    return p;
+  }
+  TwinProblem watched() const {
+    TwinProblem t;
+    t.system = system, t.parameters = Parameters<double>(system->signature());
+    t.measured = {loss::expression<double>(fields, "angle")};
+    t.measurement_noise = {1e-6}, t.process_noise = {1e-10, 0, 0, 1e-8};
+    t.x0 = {0, 0}, t.P0 = {1e-6, 0, 0, 1e-6};
+    t.tuned = {{.name = "load", .deviation = 2, .drift = 0.05}};
+    return t;
+  }
+};
+
+double offset_under_load(bool estimates) {
+  const Loaded pendulum;
+  Mpc mpc(pendulum.held(), {0});
+  Twin twin(pendulum.watched());
+  Rollout<double> step(pendulum.system, {.steps = 1});
+  Arguments<double> real = step.arguments();
+  real.x0 = {0, 0}, real.parameters.set("load", 2.0);
+  for (int k = 0; k < 150; ++k) {
+    if (estimates) mpc.set_parameters(twin.parameters());
+    mpc.update(real.x0, k == 0 ? 0 : 1);
+    real.controls = mpc.control(real.x0);
+    real.x0 = step.simulate(real).final_state;
+    twin.step(real.controls, {real.x0[0]});
+  }
+  return std::abs(real.x0[0] - 0.5);
+}
+
+TEST(Mpc, ADisturbanceThatATwinEstimatesLeavesNoOffset) {
+  EXPECT_GT(offset_under_load(false), 0.02);
+  EXPECT_LT(offset_under_load(true), 1e-6);
+}
+
+TEST(Mpc, ParametersThatDoNotFitAreRefused) {
+  const Loaded pendulum;
+  Mpc mpc(pendulum.held(), {0});
+  const std::vector<double> before = mpc.update({0, 0}).u;
+  expect_error([&] { return mpc.set_parameters(Parameters<double>()), 0; }, "parameters of one world");
+  EXPECT_EQ(mpc.update({0, 0}, 0).u.size(), before.size());
+  Problem with = pendulum.held();
+  with.jacobians = [](std::int64_t, const double*, const double*, double*, double*) {};
+  Mpc other(with, {0});
+  expect_error([&] { return other.set_parameters(Parameters<double>(pendulum.system->signature())), 0; },
+               "those of its first parameters", "give new ones too");
+}
+
+// The planner thread takes new parameters with its next plan, as the planner in the caller's thread does.
+TEST(Mpc, ThePlannerThreadTakesNewParameters) {
+  const Loaded pendulum;
+  const Parameters<double> loaded = Parameters<double>(pendulum.system->signature()).set("load", 2.0);
+  Mpc here(pendulum.held(), {0});
+  here.set_parameters(loaded);
+  here.update({0.1, 0}, 0);
+  AsyncMpc there(Mpc(pendulum.held(), {0}));
+  there.set_parameters(loaded);
+  there.observe({0.1, 0}, 0);
+  EXPECT_EQ(there.control({0.1, 0}, 0), here.control({0.1, 0}));
 }
 
 TEST(Mpc, ThePlannerThreadFollowsTheWorld) {

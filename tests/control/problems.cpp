@@ -52,8 +52,8 @@ auto order_three(const F& f, double h) {
 
 }  // namespace
 
-Problem cart_pole() {
-  const double mc = 1, mp = 0.2, l = 0.5, g = 9.81, dt = 0.05;
+Problem cart_pole(double mc, double mp, double l, double g) {
+  const double dt = 0.05;
   Signature s;
   s.state("x", 4).control("force");
   const auto rate = [=](auto x, auto u, auto) {

@@ -12,7 +12,7 @@ namespace costate::control::test {
 constexpr double kPi = std::numbers::pi;
 
 Problem pendulum();
-Problem cart_pole();
+Problem cart_pole(double mc = 1, double mp = 0.2, double l = 0.5, double g = 9.81);
 Problem acrobot();
 Problem parallel_park();
 Problem parking_car();

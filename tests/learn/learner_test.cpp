@@ -110,6 +110,45 @@ TEST(Learner, ShacsGradientGoesThroughTheMemory) {
   expect_gradient_of_differences(options);
 }
 
+// x0 is uniform on (-2, 2), the next state x0 + u, and the only reward to be there below 1: its expectation is
+// (3 - u)/4, and changes by -1/4 per unit of u although no reward that was seen changes.
+Task below_one() {
+  Signature s;
+  s.state("x").control("u");
+  Task task{.plant = equations_system<double>(s, "x_dot = u", euler(1)), .decisions = 1};
+  task.observe = task_program(s, {"1 + 0*x"}, "observe");
+  task.reward = task_program(s, {"alive"}, "reward");
+  task.alive = task_program(s, {"1 - x"}, "alive");
+  task.start = {0}, task.uniform = {2};
+  task.lower = {-0.5}, task.upper = {0.5};
+  return task;
+}
+
+// Of an iteration, and 2 sqrt 2 du/dz/4: z has a weight and a bias, whose input is 1.
+std::pair<double, double> norms_at_the_edge(double edge) {
+  const LearnOptions options{.steps = 1,
+                             .worlds = 100000,
+                             .horizon = 1,
+                             .hidden = {},
+                             .critic = {2},
+                             .discount = 1e-6,
+                             .edge = edge,
+                             .noise = 1e-6,
+                             .critic_passes = 0,
+                             .seed = 1};
+  const auto learner = make_learner(below_one(), options);
+  std::vector<double> no_memory;
+  const double tanh_z = learner->policy().act({1.0}, no_memory)[0] / 0.5;
+  return {learner->iterate().gradient_norm, std::sqrt(2.0) * 0.25 * 0.5 * (1 - tanh_z * tanh_z)};
+}
+
+TEST(Learner, TheEdgeAtWhichEpisodesEndHasAGradientOfItsOwn) {
+  const auto [seen, known] = norms_at_the_edge(0.1);
+  EXPECT_NEAR(seen, known, 0.03 * known);  // 100,000 draws
+  const auto [unseen, same] = norms_at_the_edge(0);
+  EXPECT_LT(unseen, 1e-4 * same);
+}
+
 // The rate is not seen: where to push follows from how the angle changed, which only a memory knows.
 TEST(Learner, AMemoryLearnsWhatIsNotSeen) {
   const auto blind_to_rates = [](int memory) {
@@ -201,6 +240,11 @@ TEST(Learner, MistakesAreErrors) {
   options = small(), options.shortest = 20, options.longest = 30;
   expect_error([&] { return make_learner(standing(), options); }, "not between the shortest and the longest",
                "shortest <= horizon");
+  options = small(), options.edge = -1;
+  expect_error([&] { return make_learner(standing(), options); }, "narrower than nothing", "set edge to 0");
+  options = small(), options.method = "ppo", options.edge = 0.1;
+  expect_error([&] { return make_learner(standing(), options); }, "no gradient that could see an edge",
+               "leave edge out");
   options = small(), options.discount = 1;
   expect_error([&] { return make_learner(standing(), options); }, "discount", "0.99");
   Task task = standing();

@@ -40,6 +40,42 @@ def test_a_box_problem_and_its_gradient_in_a_batch():
     assert shared["x0"].shape == (3, 3)
 
 
+def test_states_keep_between_walls_and_gradients_go_through_them():
+    parts = dict(A=A, B=B, Q=Q, R=R, Qf=np.diag([10.0, 1, 1]), x_upper=np.array([np.inf, np.inf, 0.2]))
+    one = control.linear_quadratic(10, x0=X0, **parts)
+    held = np.flatnonzero(np.abs(one.x[1:, 2] - 0.2) < 1e-12)
+    assert len(held) >= 1 and one.x[1:, 2].max() < 0.2 + 1e-12
+    bar = one.vjp(x=one.x, u=one.u)
+
+    def loss(**moved):
+        there = control.linear_quadratic(10, **{**dict(x0=X0, **parts), **moved})
+        return 0.5 * np.sum(there.x**2) + 0.5 * np.sum(there.u**2)
+
+    h = 1e-5
+    for name, at in (("x_upper", (2,)), ("A", (1, 2)), ("R", (0, 0)), ("x0", (1,))):
+        up, down = (np.array({**parts, "x0": X0}[name], dtype=float) for _ in range(2))
+        up[at] += h
+        down[at] -= h
+        assert bar[name][at] == pytest.approx((loss(**{name: up}) - loss(**{name: down})) / (2 * h), rel=1e-7, abs=1e-8)
+    with pytest.raises(costate.Error, match="the bounds of the states cannot be met"):
+        control.linear_quadratic(10, x0=X0, lower=[-0.1, -0.1], upper=[0.1, 0.1], **{**parts, "x_upper": np.array([0.5, np.inf, np.inf])})
+
+
+def test_a_controller_takes_new_parameters_and_kept_plans():
+    system = pendulum()
+    loss = costate.loss.expression("(angle - 1)^2 + 0.1*rate^2 + 0.001*torque^2", "each_step")
+    first, second = (control.mpc(system, loss, steps=20) for _ in range(2))
+    second.set_parameters({"length": 2.0})
+    there = control.plan(system, loss, 20, x0=[0, 0], p={"length": 2.0}, iterations=5)
+    np.testing.assert_allclose(second.update([0, 0]).u, there.u, atol=1e-12)
+    kept = first.update([0, 0])
+    third = control.mpc(system, loss, steps=20)
+    third.start(kept)
+    np.testing.assert_array_equal(third.control([0.1, 0]), first.control([0.1, 0]))
+    with pytest.raises(costate.Error, match="over the same steps"):
+        control.mpc(system, loss, steps=21).start(kept)
+
+
 def test_a_plan_swings_up_and_its_rollout_agrees():
     system = pendulum()
     loss = (costate.loss.expression("10*((angle - 3.141592653589793)^2 + rate^2)")

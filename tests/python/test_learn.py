@@ -119,7 +119,40 @@ def test_the_task_of_a_twin_rewards_what_gymnasium_does():
         total, count = total + reward, count + 1
     assert count == lengths[0] and total == pytest.approx(returns[0], rel=1e-9)
     with pytest.raises(costate.Error, match="more than q and v"):
-        costate.learn.twin("Ant-v5")
+        costate.learn.twin("Reacher-v5")
+
+
+def test_the_task_of_the_ant_is_gymnasiums_without_forces_of_contact():
+    pytest.importorskip("gymnasium", reason="Gymnasium is not installed")
+    import costate.gym
+
+    task = dataclasses.replace(costate.learn.twin("Ant-v5"), uniform=0.0, normal=0.0, decisions=8)
+    learner = costate.learn.Learner(task, worlds=1, horizon=2, steps=2, hidden=[8], critic=[8], seed=1)
+    policy = learner.policy
+    returns, lengths = learner.evaluate(1)
+    env = costate.gym.Env("Ant-v5")
+    env.reset(seed=0)
+    physics = env.physics
+    env.state = np.concatenate([physics.system.initial_state, physics.at_rest(physics.system.initial_state[None])[0]])[None]
+    total = 0.0
+    for _ in range(8):
+        before = env.state
+        seen = env._observation()
+        _, reward, ended, _, _ = env.step(policy(seen[:27]))
+        # There the place is that of the last stage of a step, and contact has a price of at most 0.04.
+        late = (env.state[0, physics.states] - before[0, physics.states]) / physics.dt
+        total += reward - late + (env.state[0, 0] - before[0, 0]) / physics.dt
+    assert not ended and lengths[0] == 8
+    assert total == pytest.approx(returns[0], abs=8 * 0.04)
+
+
+def test_worlds_may_differ_from_episode_to_episode():
+    task = standing(uniform=0.0, vary={"drag": 0.5})
+    learner = costate.learn.Learner(task, **OPTIONS)
+    assert np.ptp(learner.evaluate(8)[0]) > 0 == np.ptp(costate.learn.Learner(standing(uniform=0.0), **OPTIONS).evaluate(8)[0])
+    for wrong, what in (({"drga": 0.1}, "drga"), ({"drag": 2}, "between 0 and 1"), ({"drag": "much"}, "give names of parameters and numbers")):
+        with pytest.raises(costate.Error, match=what):
+            costate.learn.Learner(standing(vary=wrong), **OPTIONS)
 
 
 def recordings(seed, runs=6, times=121):

@@ -47,6 +47,23 @@ std::vector<double> read_spread(const SceneFile& file, const TomlValue& v, const
   return all;
 }
 
+// {"body/*/mass" = 0.2}: parameters, and by which part of themselves they differ from episode to episode.
+std::vector<learn::Varied> read_varied(const SceneFile& file, const TomlValue& v, const Signature& s) {
+  std::vector<learn::Varied> all;
+  const TomlValue& t = file.table(v, "vary");
+  for (std::size_t i = 0; i < t.keys.size(); ++i) {
+    const std::string& name = t.keys[i];
+    const TomlValue& by = t.items[i];
+    file.told_at(t.key_places[i], [&] { return s.match(Role::parameter, {name}); });
+    const double part = file.number(by, "vary." + name);
+    if (!(part >= 0 && part < 1))
+      file.fail(by.place, "'" + name + "' varies by more than itself",
+                "give a part between 0 and 1, 1 excluded: 0.2 is 20 % up and down");
+    all.push_back({name, part});
+  }
+  return all;
+}
+
 // A formula, or a list of them.
 ad::Program read_formulas(const SceneFile& file, const TomlValue& v, const std::string& what,
                           const Signature& s) {
@@ -61,7 +78,7 @@ ad::Program read_formulas(const SceneFile& file, const TomlValue& v, const std::
 
 void read_task(const SceneFile& file, const Draft& draft, learn::Task& task) {
   const TomlValue& t = file.table(file.required(file.root(), "task", "the file", "add [task]"), "task");
-  file.require_known_keys(t, {"hold", "decisions", "observe", "reward", "alive", "uniform", "normal"},
+  file.require_known_keys(t, {"hold", "decisions", "observe", "reward", "alive", "uniform", "normal", "vary"},
                           "[task]");
   const Signature& s = draft.setup.signature;
   const auto formulas = [&](const char* key, const char* advice) {
@@ -74,6 +91,7 @@ void read_task(const SceneFile& file, const Draft& draft, learn::Task& task) {
   if (t.find("alive")) task.alive = formulas("alive", "");
   if (const TomlValue* v = t.find("uniform")) task.uniform = read_spread(file, *v, "uniform", s);
   if (const TomlValue* v = t.find("normal")) task.normal = read_spread(file, *v, "normal", s);
+  if (const TomlValue* v = t.find("vary")) task.vary = read_varied(file, *v, s);
   task.start = draft.setup.inputs.x0;
   task.lower.assign(std::size_t(s.controls()), -1.0), task.upper.assign(std::size_t(s.controls()), 1.0);
   for (const Drivable& d : draft.drivable) {
@@ -85,11 +103,11 @@ void read_task(const SceneFile& file, const Draft& draft, learn::Task& task) {
 void read_train(const SceneFile& file, learn::LearnOptions& o) {
   const TomlValue& t = file.table_or_empty("train");
   file.require_known_keys(
-      t, {"method",        "steps",    "worlds",        "horizon",        "hidden",    "critic",
-          "discount",      "lambda",   "rate",          "critic_rate",    "last_rate", "gradient_limit",
-          "adjoint_limit", "noise",    "critic_passes", "critic_batches", "target",    "passes",
-          "batches",       "clip",     "seed",          "memory",         "shortest",  "longest",
-          "stretch",       "dual_rate"},
+      t, {"method",        "steps",     "worlds",        "horizon",        "hidden",    "critic",
+          "discount",      "lambda",    "rate",          "critic_rate",    "last_rate", "gradient_limit",
+          "adjoint_limit", "noise",     "critic_passes", "critic_batches", "target",    "passes",
+          "batches",       "clip",      "seed",          "memory",         "shortest",  "longest",
+          "stretch",       "dual_rate", "edge"},
       "[train]");
   const auto count = [&](const char* key, auto& to) {
     if (const TomlValue* v = t.find(key))
@@ -110,6 +128,7 @@ void read_train(const SceneFile& file, learn::LearnOptions& o) {
   o.last_rate = file.positive_or(t, "last_rate", o.last_rate);
   o.gradient_limit = file.positive_or(t, "gradient_limit", o.gradient_limit);
   o.adjoint_limit = file.not_negative_or(t, "adjoint_limit", o.adjoint_limit);
+  o.edge = file.not_negative_or(t, "edge", o.edge);
   o.noise = file.positive_or(t, "noise", o.noise), o.target = file.not_negative_or(t, "target", o.target);
   count("shortest", o.shortest), count("longest", o.longest);
   o.stretch = file.positive_or(t, "stretch", o.stretch),

@@ -72,10 +72,11 @@ class LinearQuadratic:
 
 def linear_quadratic(steps: int, **parts) -> LinearQuadratic:
     """
-    The controls with the least cost over `steps` steps of x+ = A x + B u + c, lower <= u <= upper:
+    The controls with the least cost over `steps` steps of x+ = A x + B u + c, lower <= u <= upper,
+    x_lower <= x <= x_upper after each step:
     sum of x'Qx/2 + u'Sx + u'Ru/2 + q'x + r'u, plus x'Qf x/2 + qf'x at the end.
 
-    A, B, Q, R, x0 are needed; c, S, q, r, Qf, qf, lower, upper are not. Of Q, R and Qf the symmetric part counts.
+    A, B, Q, R, x0 are needed; c, S, q, r, Qf, qf and the bounds are not. Of Q, R and Qf the symmetric part counts.
     Leading axes: (steps, ...) for numbers of each step, (batch, steps or 1, ...) for a batch; of Qf, qf and x0
     (batch, ...). What has no batch axis is shared by the batch. Batches are solved on all threads.
     """
@@ -145,6 +146,14 @@ class Mpc:
         """
         The control of the latest plan `ahead` steps after its start, with feedback from x.
         """
+
+    def set_parameters(self, p: dict) -> None:
+        """
+        Plans from here on are for a system with these parameters, those that are not named at their defaults.
+        """
+
+    def start(self, plan: Plan) -> None:
+        """Goes on from a plan that was kept."""
 
     @property
     def late(self) -> int:
