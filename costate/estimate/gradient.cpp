@@ -27,7 +27,7 @@ Method method_by_name(const std::string& name) {
 
 Blocked blocked_error(std::vector<double> series) {
   Blocked out;
-  if (series.size() < 4) return out;
+  if (series.size() < 4) return {.error = HUGE_VAL, .correlation_time = 0};
   const double first = mean_of(series).error;
   // The error of the longest blocks of which there are still enough, or of the first plateau.
   while (series.size() >= 128) {

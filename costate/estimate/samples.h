@@ -41,7 +41,8 @@ struct Wanted {
   std::size_t size() const { return numbers.size(); }
 };
 
-// Mean and standard error of independent samples, column i of rows of `width` numbers.
+// Mean and standard error of independent samples, column i of rows of `width` numbers. One sample does not
+// say how exact it is: its error is infinite.
 struct Mean {
   double value = 0, error = 0;
 };
@@ -54,11 +55,12 @@ inline Mean mean_of(const std::vector<double>& samples, std::size_t width = 1, s
     const double d = samples[s * width + i] - mean;
     square += d * d;
   }
-  return {mean, n > 1 ? std::sqrt(square / double(n - 1) / double(n)) : 0};
+  return {mean, n > 1 ? std::sqrt(square / double(n - 1) / double(n)) : HUGE_VAL};
 }
 
 // Standard error of the mean of a correlated series: pairs are averaged until the error no longer grows
-// [Flyvbjerg, Petersen, J. Chem. Phys. 91 (1989)]. Also the integrated correlation time, in samples.
+// [Flyvbjerg, Petersen, J. Chem. Phys. 91 (1989)]. Also the integrated correlation time, in samples. Infinite
+// for fewer than four samples.
 struct Blocked {
   double error = 0, correlation_time = 0;
 };

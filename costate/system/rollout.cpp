@@ -30,20 +30,23 @@ Rollout<Real>::Impl::Impl(std::shared_ptr<const System<Real>> s, RolloutOptions 
 
 namespace {
 
+template <class Real>
+void refuse_not_finite(std::span<const Real> values, const std::string& name) {
+  if (std::ranges::all_of(values, [](Real value) { return finite_bits(value); })) return;
+  throw Error(
+      {name + " is not finite although the states are",
+       {},
+       "the slope of a root or a logarithm at zero is not: begin a little beside it, or select a safe "
+       "argument first"},
+      Error::Kind::numerics);
+}
 // Of the state's cotangent the blocks say so themselves, with the step.
 template <class Real>
-void refuse_not_finite(const Gradient<Real>& gradient, const Signature& signature) {
-  const auto look = [](std::span<const Real> values, const std::string& name) {
-    if (std::ranges::all_of(values, [](Real value) { return finite_bits(value); })) return;
-    throw Error({"the gradient with respect to " + name + " is not finite although the states are",
-                 {},
-                 "the slope of a root or a logarithm at zero is not: begin a little beside it, or select a "
-                 "safe argument first"},
-                Error::Kind::numerics);
-  };
-  look(gradient.controls, "the controls");
+void refuse_not_finite(const Gradient<Real>& gradient, const Signature& signature, const std::string& name) {
+  refuse_not_finite<Real>(gradient.controls, name + " with respect to the controls");
   for (std::size_t f = 0; f < signature.fields(Role::parameter).size(); ++f)
-    look(gradient.parameters.values(f), "'" + signature.fields(Role::parameter)[f].name + "'");
+    refuse_not_finite<Real>(gradient.parameters.values(f),
+                            name + " with respect to '" + signature.fields(Role::parameter)[f].name + "'");
 }
 
 }  // namespace
@@ -74,7 +77,7 @@ void Rollout<Real>::Impl::collect(Collector<Real>& collector, Collector<Real>* s
   }
   collector.finish();
   if (second) second->finish();
-  refuse_not_finite(collector.out, system->signature());
+  refuse_not_finite(collector.out, system->signature(), "the gradient");
   report.finish(shape(), lanes, collector.total.data() + collector.norms, collector.out);
 }
 
@@ -291,6 +294,9 @@ typename Rollout<Real>::HessianVector Rollout<Real>::hessian_vector(const Argume
     block->hessian_vector(direction, objective);
     return block;
   });
+  const std::string rate = "the rate of change of the gradient";
+  refuse_not_finite<Real>(out.product.x0, rate + " with respect to x0");
+  refuse_not_finite(out.product, impl_->system->signature(), rate);
   out.gradient.report.conclude(std::numeric_limits<Real>::epsilon());
   return out;
 }

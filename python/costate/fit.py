@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from . import _core, loss
+from . import _core
 from .error import Error
 from .optimise import LeastSquares, least_squares
 
@@ -73,10 +73,19 @@ class _Problem:
             start = np.atleast_2d(self._joined(start, system))
         self.x0 = np.atleast_2d(np.asarray(start, dtype=float))
         self.u = None if u is None else self.sim_controls(u, system)
-        self.p = dict(p or {})
-        self.worlds = max(len(self.x0), 1 if self.u is None else len(self.u))
+        self.p = {name: self._rows(np.asarray(value, dtype=float), parameters.get(name)) for name, value in (p or {}).items()}
+        self.worlds = max(len(self.x0), 1 if self.u is None else len(self.u), *(len(rows) for rows in self.p.values()))
+        for what, rows in (("x0", self.x0), ("u", self.u), *self.p.items()):
+            if rows is not None and len(rows) not in (1, self.worlds):
+                raise Error(f"{what} is given for {len(rows)} experiments, others for {self.worlds}")
         self.kept = sim.steps // sim.keep + 1
         self._take_data(data, sigma)
+
+    @staticmethod
+    def _rows(value, default):
+        """A row for each experiment, or one for all."""
+        shared = default is None or value.ndim == 0 or value.shape in (default.shape, (default.size,))
+        return value[None] if shared else value
 
     @staticmethod
     def _joined(start, system):
@@ -127,7 +136,8 @@ class _Problem:
             if name in self.fields:
                 f = self.fields[name]
                 x0[f.offset:f.offset + f.size] = value
-        p = {**self.p, **{name: value for name, value in z.items() if name not in self.fields}}
+        p = {name: rows[world if len(rows) > 1 else 0] for name, rows in self.p.items()}
+        p.update({name: value for name, value in z.items() if name not in self.fields})
         return x0, None if self.u is None else self.u[world if len(self.u) > 1 else 0], p
 
     def predictions(self, z):
@@ -155,7 +165,7 @@ class _Problem:
                         x0_dot[f.offset:f.offset + f.size] = unit
                     else:
                         p_dot = {name: unit}
-                    _, rate = self.sim.hessian_vector(x0, u, p, x0_dot=x0_dot, p_dot=p_dot, loss=held)
+                    _, rate = self.sim.pull_back_tangent(x0, u, p, x0_dot=x0_dot, p_dot=p_dot, states=held)
                     rates = {v: rate.x0[self.fields[v].offset:self.fields[v].offset + self.fields[v].size] if v in self.fields
                              else rate.parameters[v] for v in z}
                     total[:, column] += np.concatenate([np.ravel(rates[v]) for v in z])
@@ -163,15 +173,14 @@ class _Problem:
         return (total + total.T) / 2
 
     def _held(self, states, world):
-        """A loss that is linear in the states: what was measured, times its residual over sigma^2."""
-        at_step = {}
+        """The cotangents of the kept states: what was measured, its residual over sigma^2."""
+        bars = np.zeros_like(states)
         for name, data in self.data.items():
             f = self.fields[name]
-            weight = (states[:, f.offset:f.offset + f.size] - data[:, world]) / self.sigma[name][:, world] ** 2
-            for k, j in np.argwhere(np.isfinite(weight)):
-                element = name if f.size == 1 else f"{name}[{j}]"
-                at_step.setdefault(int(k) * self.sim.keep, []).append(f"({float(weight[k, j])!r})*{element}")
-        return loss.sum([loss.expression(" + ".join(terms), [step]) for step, terms in at_step.items()])
+            measured = data[:, world]
+            apart = (states[:, f.offset:f.offset + f.size] - measured) / self.sigma[name][:, world] ** 2
+            bars[:, f.offset:f.offset + f.size] = np.where(np.isnan(measured), 0.0, apart)
+        return bars
 
     def residuals(self, z):
         parts, rows = [], {name: [] for name in z}

@@ -36,7 +36,7 @@ def function(f: Callable[..., Any], when: str | Iterable[int] = "end"):
         steps = []
     else:
         when, steps = "steps", [int(k) for k in when]
-    return _core.recorded_loss(lambda signature: record(f, signature, one_output=True), when, steps)
+    return _core.recorded_loss(lambda signature, shapes: record(f, signature, one_output=True, shapes=shapes), when, steps)
 
 
 function = remembered(function, __name__)

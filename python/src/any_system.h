@@ -22,6 +22,7 @@ namespace costate::python {
 
 template <class Real>
 using SystemPtr = std::shared_ptr<const System<Real>>;
+using Shapes = std::map<std::string, Shape>;  // of fields
 
 // costate.binomial(8), ...; None: store_all().
 Checkpoints checkpoints_of(nb::handle given);
@@ -46,8 +47,8 @@ class AnySystem {
     rigid_options_ = options;
   }
 
-  // Shapes of parameters that are not flat.
-  std::map<std::string, Shape> shapes;
+  // Of parameters that are not flat.
+  Shapes shapes;
   // The call that made it, (function, arguments, keywords), or None.
   Kept recipe;
 
@@ -75,8 +76,8 @@ class AnySystem {
 };
 
 struct AnyLoss {
-  std::function<ObjectivePtr<double>(const Signature&)> in_double;
-  std::function<ObjectivePtr<float>(const Signature&)> in_single;
+  std::function<ObjectivePtr<double>(const Signature&, const Shapes&)> in_double;
+  std::function<ObjectivePtr<float>(const Signature&, const Shapes&)> in_single;
   std::string text;
   Kept recipe;  // as of AnySystem
   // Made of a Python function, which may refer to what has changed since: it is recorded again for every
@@ -84,22 +85,37 @@ struct AnyLoss {
   bool changes = false;
 
   template <class Real>
-  ObjectivePtr<Real> bind(const Signature& signature) const {
+  ObjectivePtr<Real> bind(const Signature& signature, const Shapes& shapes) const {
     if constexpr (sizeof(Real) == 8)
-      return in_double(signature);
+      return in_double(signature, shapes);
     else
-      return in_single(signature);
+      return in_single(signature, shapes);
+  }
+  template <class Real>
+  ObjectivePtr<Real> bind(const AnySystem& system) const {
+    return bind<Real>(system.signature(), system.shapes);
   }
 };
 using AnyLossPtr = std::shared_ptr<const AnyLoss>;
 
-// make.template operator()<Real>(signature) for both precisions.
+// make.template operator()<Real>(signature) for both precisions; or (signature, shapes), of a loss that a
+// function of fields makes, or that has others inside.
 template <class Make>
 std::shared_ptr<AnyLoss> any_loss(std::string text, Make make) {
   auto loss = std::make_shared<AnyLoss>();
   loss->text = std::move(text);
-  loss->in_double = [make](const Signature& s) { return make.template operator()<double>(s); };
-  loss->in_single = [make](const Signature& s) { return make.template operator()<float>(s); };
+  const auto of = [make]<class Real>(const Signature& s, const Shapes& shapes) {
+    if constexpr (requires { make.template operator()<Real>(s, shapes); })
+      return make.template operator()<Real>(s, shapes);
+    else
+      return make.template operator()<Real>(s);
+  };
+  loss->in_double = [of](const Signature& s, const Shapes& shapes) {
+    return of.template operator()<double>(s, shapes);
+  };
+  loss->in_single = [of](const Signature& s, const Shapes& shapes) {
+    return of.template operator()<float>(s, shapes);
+  };
   return loss;
 }
 

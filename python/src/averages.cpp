@@ -69,7 +69,7 @@ nb::dict gradient(const AnySystem& physics, const LossLike& loss, std::int64_t s
   const RolloutOptions options{.steps = steps, .checkpoints = checkpoints_of(checkpoints), .seed = seed};
   const Arguments<double> at = one_world(physics, steps, x0, u, p);
   const auto typed = physics.make<double>(1);
-  const auto objective = loss_of(loss)->bind<double>(typed->signature());
+  const auto objective = loss_of(loss)->bind<double>(physics);
   estimate::Sampling sampling = sampling_of(samples, parameters, baseline);
   sampling.method = estimate::method_by_name(method);
   sampling.every = every, sampling.difference = difference, sampling.reference = reference;

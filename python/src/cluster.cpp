@@ -46,8 +46,9 @@ std::shared_ptr<AnySystem> shifted_system(const std::shared_ptr<AnySystem>& syst
 
 std::shared_ptr<AnyLoss> shifted_loss(const std::shared_ptr<AnyLoss>& loss, const FirstWorld& first,
                                       std::int64_t worlds) {
-  const auto make = [loss, cell = first.cell, worlds]<class Real>(const Signature& signature) {
-    return cluster::shifted<Real>(loss->bind<Real>(signature), cell, worlds);
+  const auto make = [loss, cell = first.cell, worlds]<class Real>(const Signature& signature,
+                                                                  const Shapes& shapes) {
+    return cluster::shifted<Real>(loss->bind<Real>(signature, shapes), cell, worlds);
   };
   auto made = any_loss(loss->text, make);
   made->changes = loss->changes;

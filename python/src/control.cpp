@@ -104,7 +104,7 @@ Problem problem_of(const AnySystem& system, const LossLike& loss, std::int64_t s
   const Arguments<double> at = one_world(system, steps, x0, u, p);
   problem.steps = steps, problem.x0 = at.x0, problem.parameters = at.parameters;
   controls = at.controls;
-  problem.objective = loss_of(loss)->bind<double>(s);
+  problem.objective = loss_of(loss)->bind<double>(system);
   problem.lower = numbers(lower, "lower"), problem.upper = numbers(upper, "upper");
   for (Numbers* bound : {&problem.lower, &problem.upper})
     if (bound->size() == 1 && s.controls() > 1) bound->assign(std::size_t(s.controls()), (*bound)[0]);
@@ -113,8 +113,9 @@ Problem problem_of(const AnySystem& system, const LossLike& loss, std::int64_t s
     if (space.states() == s.states()) problem.space = std::move(space);
   }
   if (!goal.is_none()) problem.constraints = reach(s, problem.space, numbers(goal, "goal"));
-  for (const nb::handle one : zero) problem.constraints.push_back({loss_of(one)->bind<double>(s), true});
-  for (const nb::handle one : below) problem.constraints.push_back({loss_of(one)->bind<double>(s), false});
+  for (const nb::handle one : zero) problem.constraints.push_back({loss_of(one)->bind<double>(system), true});
+  for (const nb::handle one : below)
+    problem.constraints.push_back({loss_of(one)->bind<double>(system), false});
   return problem;
 }
 

@@ -43,7 +43,7 @@ Estimation estimation_of(const AnySystem& system, const ArrayLike& y, const nb::
   const Arguments<double> at = one_world(system, steps, nb::none(), u, p);
   e.parameters = at.parameters;
   if (!u.is_none()) e.controls = at.controls;
-  for (const nb::handle one : measured) e.measured.push_back(loss_of(one)->bind<double>(s));
+  for (const nb::handle one : measured) e.measured.push_back(loss_of(one)->bind<double>(system));
   e.process_noise = to_vector<double>(process_noise, "process_noise");
   e.measurement_noise = to_vector<double>(measurement_noise, "measurement_noise");
   e.x0 = to_vector<double>(x0, "x0"), e.P0 = to_vector<double>(P0, "P0");

@@ -69,8 +69,7 @@ Identified identified(const AnySystem& system, const nb::list& recordings, const
                       double tolerance, bool laplace) {
   Identification problem;
   problem.system = system.make<double>(8);
-  const Signature& s = problem.system->signature();
-  for (const nb::handle one : measured) problem.measured.push_back(loss_of(one)->bind<double>(s));
+  for (const nb::handle one : measured) problem.measured.push_back(loss_of(one)->bind<double>(system));
   problem.sigma = to_vector<double>(sigma, "sigma");
   if (problem.sigma.size() == 1) problem.sigma.resize(problem.measured.size(), problem.sigma[0]);
   for (const nb::handle one : recordings) {

@@ -125,9 +125,9 @@ std::shared_ptr<AnyLoss> sum(const std::vector<std::shared_ptr<AnyLoss>>& terms)
     text += (i == 0 ? "" : " + ") + terms[i]->text;
     changes = changes || terms[i]->changes;
   }
-  auto whole = any_loss(text, [terms]<class Real>(const Signature& s) {
+  auto whole = any_loss(text, [terms]<class Real>(const Signature& s, const Shapes& shapes) {
     std::vector<ObjectivePtr<Real>> bound;
-    for (const auto& term : terms) bound.push_back(term->template bind<Real>(s));
+    for (const auto& term : terms) bound.push_back(term->template bind<Real>(s, shapes));
     return loss::sum<Real>(bound);
   });
   whole->changes = changes;

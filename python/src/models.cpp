@@ -144,12 +144,12 @@ std::shared_ptr<AnyLoss> observed(const SystemHandle& system, const std::map<std
   model_of(*system);
   if (!loss) throw Error("observed(..., None): give a loss of the quantities");
   auto made =
-      any_loss("observed(" + loss->text + ")",
-               [model = system->model(), options = system->rigid_options(), quantities = quantities_of(paths),
-                loss]<class Real>(const Signature& s) {
-                 const rigid::Observer observer(*model, s, quantities, options);
-                 return observer.template objective<Real>(loss->template bind<Real>(observer.signature()));
-               });
+      any_loss("observed(" + loss->text + ")", [model = system->model(), options = system->rigid_options(),
+                                                quantities = quantities_of(paths),
+                                                loss]<class Real>(const Signature& s, const Shapes& shapes) {
+        const rigid::Observer observer(*model, s, quantities, options);
+        return observer.template objective<Real>(loss->template bind<Real>(observer.signature(), shapes));
+      });
   made->changes = loss->changes;
   return made;
 }

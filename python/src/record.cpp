@@ -162,7 +162,7 @@ std::shared_ptr<AnySystem> recorded_system(const Signature& signature, const ad:
   return system;
 }
 
-// A Python function that records a loss for the signature it is given. It is called for every use, because it
+// A Python function that records a loss for the signature and the shapes it is given. It is called for every use, because it
 // may refer to what has changed; what was made of an equal recording is used again.
 std::shared_ptr<AnyLoss> recorded_loss(const nb::object& record, const std::string& when,
                                        const std::vector<std::int64_t>& steps) {
@@ -174,21 +174,21 @@ std::shared_ptr<AnyLoss> recorded_loss(const nb::object& record, const std::stri
     ObjectivePtr<double> in_double;
     ObjectivePtr<float> in_single;
   };
-  auto made =
-      any_loss("function", [record, at, known = std::make_shared<Known>()]<class Real>(const Signature& s) {
-        const auto program = nb::cast<ad::Program>(record(nb::cast(s)));
-        std::string key = to_bytes({program, {}});
-        for (const Role role : {Role::state, Role::control, Role::parameter})
-          for (const Field& f : s.fields(role)) key += f.name + ' ' + std::to_string(f.offset) + '\n';
-        if (known->key != key) *known = {std::move(key), nullptr, nullptr};
-        ObjectivePtr<Real>* objective;
-        if constexpr (sizeof(Real) == 8)
-          objective = &known->in_double;
-        else
-          objective = &known->in_single;
-        if (!*objective) *objective = loss::program<Real>(s, program, at);
-        return *objective;
-      });
+  auto made = any_loss("function", [record, at, known = std::make_shared<Known>()]<class Real>(
+                                       const Signature& s, const Shapes& shapes) {
+    const auto program = nb::cast<ad::Program>(record(nb::cast(s), nb::cast(shapes)));
+    std::string key = to_bytes({program, {}});
+    for (const Role role : {Role::state, Role::control, Role::parameter})
+      for (const Field& f : s.fields(role)) key += f.name + ' ' + std::to_string(f.offset) + '\n';
+    if (known->key != key) *known = {std::move(key), nullptr, nullptr};
+    ObjectivePtr<Real>* objective;
+    if constexpr (sizeof(Real) == 8)
+      objective = &known->in_double;
+    else
+      objective = &known->in_single;
+    if (!*objective) *objective = loss::program<Real>(s, program, at);
+    return *objective;
+  });
   made->changes = true;
   return made;
 }

@@ -204,7 +204,8 @@ void bind_derivatives(nb::class_<PyRollout>& rollout) {
            "(Gradient, its rate of change along the direction).")
       .def("pull_back_tangent", &PyRollout::pull_back_tangent, "x0"_a = none(), "u"_a = none(),
            "p"_a = none(), "x0_dot"_a = none(), "u_dot"_a = none(), "p_dot"_a = none(), nb::kw_only(),
-           "final_state"_a, "pull_back() and its rate of change along the direction, the cotangent held.")
+           "final_state"_a = none(), "states"_a = none(),
+           "pull_back() and its rate of change along the direction, the cotangents held.")
       .def("_linearize", &PyRollout::linearize, "x0"_a = none(), "u"_a = none(), "p"_a = none(),
            "(states, A, B, C): costate/linearise.py")
       .def(

@@ -65,7 +65,7 @@ std::unique_ptr<PyTwin> make(const AnySystem& system, const nb::list& measured, 
   TwinProblem problem;
   problem.system = system.make<double>(8);
   const Signature& s = problem.system->signature();
-  for (const nb::handle one : measured) problem.measured.push_back(loss_of(one)->bind<double>(s));
+  for (const nb::handle one : measured) problem.measured.push_back(loss_of(one)->bind<double>(system));
   problem.parameters = one_world(system, 1, nb::none(), nb::none(), p).parameters;
   problem.x0 = to_vector<double>(x0, "x0"), problem.P0 = to_vector<double>(P0, "P0");
   problem.process_noise = to_vector<double>(process_noise, "process_noise");

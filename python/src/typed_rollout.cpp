@@ -86,10 +86,11 @@ class TypedRollout final : public PyRollout {
   std::pair<PyGradient, PyGradient> pull_back_tangent(const FieldsLike& x0, const FieldsLike& u,
                                                       const Values& p, const FieldsLike& x0_dot,
                                                       const FieldsLike& u_dot, const Values& p_dot,
-                                                      const ArrayLike& final_bar) override {
+                                                      const ArrayLike& final_bar,
+                                                      const ArrayLike& states_bar) override {
     Session session(*this, x0, u, p);
     return hessian_vector(session, session.direction(x0_dot, u_dot, p_dot),
-                          cotangents(session, final_bar, nb::borrow<ArrayLike>(nb::none())));
+                          cotangents(session, final_bar, states_bar));
   }
 
   nb::tuple linearize(const FieldsLike& x0, const FieldsLike& u, const Values& p) override {
@@ -211,12 +212,12 @@ class TypedRollout final : public PyRollout {
     std::mutex forward_mutex;
 
     ObjectivePtr<Real> bind(const TypedRollout& owner, const AnyLossPtr& loss) {
-      if (loss->changes) return loss->template bind<Real>(owner.system->signature());
+      if (loss->changes) return loss->template bind<Real>(*owner.system);
       for (const auto& [known, bound] : losses) {
         if (known == loss) return bound;
       }
       if (losses.size() >= 8) losses.erase(losses.begin());
-      losses.emplace_back(loss, loss->template bind<Real>(owner.system->signature()));
+      losses.emplace_back(loss, loss->template bind<Real>(*owner.system));
       return losses.back().second;
     }
   };

@@ -39,7 +39,8 @@ struct PyRollout {
   virtual std::pair<PyGradient, PyGradient> pull_back_tangent(const FieldsLike& x0, const FieldsLike& u,
                                                               const Values& p, const FieldsLike& x0_dot,
                                                               const FieldsLike& u_dot, const Values& p_dot,
-                                                              const ArrayLike& final_bar) = 0;
+                                                              const ArrayLike& final_bar,
+                                                              const ArrayLike& states_bar) = 0;
   virtual nb::tuple linearize(const FieldsLike& x0, const FieldsLike& u, const Values& p) = 0;
   virtual std::vector<check::Result> check(const FieldsLike& x0, const FieldsLike& u, const Values& p,
                                            const AnyLossPtr& loss, std::uint64_t seed, double step) = 0;

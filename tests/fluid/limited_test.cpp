@@ -191,6 +191,37 @@ TEST(Limited, APlainHasTheDerivativeOfASmoothField) {
   }
 }
 
+// The flux through a wall that stands still has a corner: what is blown in comes from beyond it, what is
+// sucked out from inside. The derivative with respect to the speed across the wall is the mean of both slopes.
+TEST(Limited, AcrossAWallTheDerivativeIsTheMeanOfBothSlopes) {
+  FlowOptions o{.cells = {6, 5}, .dt = 0.08, .viscosity = 0.04, .scheme = Scheme::euler};
+  o.limited = true;
+  o.sides[2] = o.sides[3] = wall();
+  o.scalars = {{.name = "c", .diffusivity = 0.02, .carried = Carried::limited}};
+  const auto system = flow<double>(o);
+  Rollout<double> rollout(system, {.steps = 1});
+  auto at = rollout.arguments();
+  for (std::size_t i = 0; i < at.x0.size(); ++i) at.x0[i] = std::sin(double(i * i + 3 * i));
+  const auto loss = loss::sum<double>(
+      {loss::final<double>(system->signature(), "c", {}), loss::final<double>(system->signature(), "u", {})});
+  const auto g = rollout.value_and_gradient(at, *loss);
+  const auto slope = [&](const std::string& side, std::size_t i, double h) {
+    auto moved = at;
+    std::vector<double> v(6, -h / 6);  // nothing in all
+    v[i] += h;
+    moved.parameters.set(side, v);
+    return (rollout.value(moved, *loss) - g.value) / h;
+  };
+  for (const std::string side : {"south/v", "north/v"})
+    for (std::size_t i = 0; i < 6; ++i) {
+      const std::span<const double> bar = g.parameters[side];
+      const double along = bar[i] - test::sum(bar) / 6, in = slope(side, i, 1e-6),
+                   out = slope(side, i, -1e-6);
+      EXPECT_NEAR(along, 0.5 * (in + out), 1e-6) << side << i;
+      EXPECT_GT(std::abs(in - out), 1e-4);
+    }
+}
+
 // --- contract ----------------------------------------------------------------------------------------------
 
 TEST(Limited, KeepsTheContractOnWhateverSides) {

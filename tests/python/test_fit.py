@@ -172,6 +172,14 @@ class TestFit:
         found = costate.fit(self.SIM, {"q": data}, {"l": 1.0, "c": 0.0}, x0=x0)
         assert float(found.x["l"]) == pytest.approx(1.2, rel=1e-9) and float(found.x["c"]) == pytest.approx(0.15, rel=1e-7)
 
+    def test_experiments_may_differ_in_their_known_parameters(self):
+        x0, damping = np.stack([[0.9, 0.0], [0.4, 0.5]]), np.array([[0.05], [0.3]])
+        data = self.SIM.simulate(x0, None, {"l": 1.2, "c": damping})["q"]
+        found = costate.fit(self.SIM, {"q": data}, {"l": 1.0}, x0=x0, p={"c": damping}, laplace=True)
+        assert float(found.x["l"]) == pytest.approx(1.2, rel=1e-9) and found.value < 1e-20
+        with pytest.raises(costate.Error, match="c is given for 3 experiments, others for 2|x0 is given for 2 experiments"):
+            costate.fit(self.SIM, {"q": data}, {"l": 1.0}, x0=x0, p={"c": np.zeros((3, 1))})
+
     def test_missing_measurements_and_spreads(self):
         data = self.data(0.01)
         some = data.copy()
@@ -191,3 +199,16 @@ class TestFit:
         arguments = {"sim": self.SIM, "data": {"q": np.zeros((26, 1))}, "variables": {"l": 1.0}, **change}
         with pytest.raises(costate.Error, match=message):
             costate.fit(**arguments)
+
+    def test_names_of_states_are_names_and_no_formulas(self):
+        def swing(x, p):
+            return [x[1], -9.81 / p.l * np.sin(x[0]) - 0.1 * x[1]]
+
+        found = []
+        for names in (["angle", "rate"], ["arm/angle", "arm/rate"]):
+            sim = costate.system(swing, states=names, parameters={"l": 1.0}, dt=0.02).rollout(60, keep=6)
+            data = sim.simulate([0.8, 0.0], p={"l": 1.3}).states[:, 0] + 0.02 * np.cos(np.arange(11.0))
+            data[3] = np.nan
+            found.append(costate.fit(sim, {names[0]: data}, {"l": 1.0, names[1]: 0.1}, x0=[0.8, 0.0], sigma=0.02, laplace=True))
+        np.testing.assert_array_equal(found[0].laplace_covariance, found[1].laplace_covariance)
+        assert np.all(np.abs(found[0].laplace_covariance / found[0].covariance - 1) > 1e-4)

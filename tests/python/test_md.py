@@ -347,3 +347,12 @@ def test_a_barostat_has_its_state_and_its_numbers():
         make()
     with pytest.raises(costate.Error, match="has no barostat"):
         costate.md.system(x, 1.0, [{"kind": "wca"}], pressure=1.0)
+
+
+def test_few_samples_do_not_say_how_exact_they_are():
+    loss = costate.loss.final("x", [0.0])
+    for samples in (2, 3):
+        found = costate.estimate.gradient(well(), loss, 10, method="reinforce", samples=samples, parameters=["double_well/a"])
+        assert found["standard_error"]["double_well/a"] == np.inf and found["value_error"] == np.inf
+    ends = [("double_well/b", [0.0])], [("double_well/b", [0.4])]
+    assert costate.estimate.free_energy(well(), *ends, 10, samples=2)["error"] == np.inf

@@ -259,6 +259,22 @@ def test_a_gradient_that_is_not_finite_is_an_error(text, options, u):
         sim.backward(costate.loss.final("x"))
 
 
+def test_second_derivatives_that_are_not_finite_are_an_error():
+    sim = costate.equations(["x"], "x_next = x^1.5", method="next").rollout(1)
+    gradient = sim.value_and_grad([0.0], loss=costate.loss.final_value("x", 0))[1]
+    assert gradient.x0[0] == 0.0
+    with pytest.raises(costate.Error, match="the rate of change of the gradient with respect to x0 is not finite"):
+        sim.hessian_vector([0.0], x0_dot=[1.0], loss=costate.loss.final_value("x", 0))
+
+
+def test_a_gradient_of_a_solution_that_is_not_finite_is_an_error():
+    # Nothing leaves zero, but a small start would grow by e^800.
+    s = costate.solve_ivp(lambda t, y, k: [k * y[0]], (0, 80), [0.0], args=(10.0,), dt=0.1)
+    assert np.all(s.y == 0)
+    with pytest.raises(costate.Error, match="the gradient with respect to the initial state is not finite although the solution is"):
+        s.gradient(final=[1.0])
+
+
 class TestMaskedWorlds:
     """A world that diverged is not a number: 0 would be a perfect loss."""
 

@@ -226,3 +226,21 @@ def test_functions_that_return_nothing_or_use_what_is_not_recorded_say_so():
         costate.system(lambda q, v: None, states=["q", "v"])
     with pytest.raises(costate.Error, match="np.linalg.inv cannot be recorded"):
         costate.system(lambda q: np.linalg.inv(q.reshape(2, 2)).ravel(), states={"q": 4})
+
+
+def test_a_loss_sees_parameters_in_their_shapes():
+    weights = np.array([[1.0, 2.0], [3.0, 4.0]])
+
+    @costate.system(states={"q": 2}, parameters={"w": weights}, dt=0.1)
+    def turning(q, w):
+        return w @ q
+
+    def first_row(q, w):
+        return np.sum(w[0] * q)
+
+    sim, x0 = turning.rollout(3), np.array([0.3, -0.2])
+    end = sim.simulate(x0).final_state
+    for loss in (first_row, costate.loss.function(lambda q, p: np.sum(p.w[0] * q)), costate.loss.function(first_row) + costate.loss.final("q", weight=0.0)):
+        value, gradient = sim.value_and_grad(x0, loss=loss)
+        assert value == pytest.approx(weights[0] @ end, rel=1e-14)
+        assert gradient.parameters["w"].shape == (2, 2)

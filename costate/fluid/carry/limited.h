@@ -6,11 +6,12 @@
 //   c^ = U + slope(U - F, D - U) / 2    U the number upstream of the face, D downstream, F far upstream
 //   slope(a, b) = 2 a b / (a + b) where a and b have the same sign, otherwise 0
 //
-// where nothing flows c^ is the mean of both sides. In a flow without divergence, with steps of which no
-// number is carried further than half a cell in all (the Courant number of each SSP stage), a number stays
-// between those around it [2]. Corners are where w changes its direction, and where a or b does: derivatives
-// are exact between those. A plain is at such a corner everywhere: differences below kNoise of the numbers
-// count as none, and their slope is (a + b) / 2, which has no corner.
+// where nothing flows c^ is the mean of what would come from either side: there the flux has a corner, and
+// its derivative is the mean of both slopes. In a flow without divergence, with steps of which no number is
+// carried further than half a cell in all (the Courant number of each SSP stage), a number stays between
+// those around it [2]. Other corners are where a or b changes its sign: derivatives are exact between those.
+// A plain is at such a corner everywhere: differences below kNoise of the numbers count as none, and their
+// slope is (a + b) / 2, which has no corner.
 //
 // The face f of an axis b lies between the number at f - stride[b] and the one at f. c is a component of the
 // speed, whose faces move with the mean of two speeds, or a scalar in cells (component -1). On a side the
@@ -55,9 +56,10 @@ struct Limited {
 
   COSTATE_INLINE S carried(int b, Index f) const {
     const S w = speed(b, f);
-    const Around x = around(b, f, w);
-    const Slope s = slope(x.U - x.F, x.D - x.U, x.noise);
-    return still(w, Real(0.5) * (x.U + x.D), x.U + Real(0.5) * s.value);
+    return upwind(w, [&](const Along& along) {
+      const Around x = around(b, f, along);
+      return x.U + Real(0.5) * slope(x.U - x.F, x.D - x.U, x.noise).value;
+    });
   }
   COSTATE_INLINE S rate(Index at) const {
     S sum(Real(0));
@@ -91,6 +93,7 @@ struct Limited {
   }
 
  private:
+  using Along = decltype(S(Real(0)) > S(Real(0)));
   struct Around {
     S F, U, D, noise;
   };
@@ -98,14 +101,19 @@ struct Limited {
     S value, by_a, by_b;
   };
   COSTATE_INLINE S number(int b, Index f, int k) const { return load<S>(c, f + k * stride[std::size_t(b)]); }
-  COSTATE_INLINE Around around(int b, Index f, const S& w) const {
-    const auto along = w > S(Real(0));
+  COSTATE_INLINE Around around(int b, Index f, const Along& along) const {
     const S left = number(b, f, -1), right = number(b, f, 0);
     return {select(along, number(b, f, -2), number(b, f, 1)), select(along, left, right),
             select(along, right, left), kNoise * (abs(left) + abs(right))};
   }
-  static COSTATE_INLINE S still(const S& w, const S& mean, const S& upwind) {
-    return select(w == S(Real(0)), mean, upwind);
+  // of(whether the flow goes along the axis); where nothing flows the mean of both ways. Whole rows of faces
+  // lie on walls, so most packs need one of them.
+  template <class F>
+  static COSTATE_INLINE S upwind(const S& w, const F& of) {
+    const Along along = w > S(Real(0)), still = w == S(Real(0));
+    const S one = of(along);
+    if (!any(still)) return one;
+    return select(still, Real(0.5) * (one + of(!along)), one);
   }
   static COSTATE_INLINE Slope slope(const S& a, const S& b, const S& noise) {
     const S zero(Real(0)), half(Real(0.5));
@@ -119,22 +127,23 @@ struct Limited {
   }
   // dc^/dc of the number k places from the face f.
   COSTATE_INLINE S weight(int b, Index f, int k) const {
-    const S zero(Real(0)), half(Real(0.5)), w = speed(b, f);
-    const auto along = w > zero;
-    const Around x = around(b, f, w);
-    const Slope s = slope(x.U - x.F, x.D - x.U, x.noise);
-    const S far = -(half * s.by_a), upstream = S(Real(1)) + half * (s.by_a - s.by_b),
-            downstream = half * s.by_b;
-    switch (k) {
-      case -2:
-        return still(w, zero, select(along, far, zero));
-      case -1:
-        return still(w, half, select(along, upstream, downstream));
-      case 0:
-        return still(w, half, select(along, downstream, upstream));
-      default:
-        return still(w, zero, select(along, zero, far));
-    }
+    return upwind(speed(b, f), [&](const Along& along) {
+      const S zero(Real(0)), half(Real(0.5));
+      const Around x = around(b, f, along);
+      const Slope s = slope(x.U - x.F, x.D - x.U, x.noise);
+      const S far = -(half * s.by_a), upstream = S(Real(1)) + half * (s.by_a - s.by_b),
+              downstream = half * s.by_b;
+      switch (k) {
+        case -2:
+          return select(along, far, zero);
+        case -1:
+          return select(along, upstream, downstream);
+        case 0:
+          return select(along, downstream, upstream);
+        default:
+          return select(along, zero, far);
+      }
+    });
   }
 };
 

@@ -248,7 +248,7 @@ Gradient with_loss(const Solution& solution, const Loss& loss, const AdjointOpti
   Gradient g = BackwardPass(solution, l.cotangents, options, backsolve).run();
   g.value = l.value;
   add_rows(solution.trajectory(), l.rows_bar, g);
-  return g;
+  return finite(std::move(g));
 }
 
 }  // namespace
@@ -258,14 +258,14 @@ Gradient interpolating_adjoint(const Solution& solution, const Loss& loss, const
 }
 Gradient interpolating_adjoint(const Solution& solution, const OutputCotangents& cotangents,
                                const AdjointOptions& options) {
-  return BackwardPass(solution, cotangents, options, false).run();
+  return finite(BackwardPass(solution, cotangents, options, false).run());
 }
 Gradient backsolve_adjoint(const Solution& solution, const Loss& loss, const AdjointOptions& options) {
   return with_loss(solution, loss, options, true);
 }
 Gradient backsolve_adjoint(const Solution& solution, const OutputCotangents& cotangents,
                            const AdjointOptions& options) {
-  return BackwardPass(solution, cotangents, options, true).run();
+  return finite(BackwardPass(solution, cotangents, options, true).run());
 }
 
 }  // namespace costate::ode

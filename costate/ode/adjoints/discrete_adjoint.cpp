@@ -271,14 +271,14 @@ void Sweep::judge(GradientReport& report) const {
 }  // namespace
 
 Gradient gradient(const Solution& solution, const OutputCotangents& cotangents) {
-  return Sweep(solution.trajectory(), cotangents, {}).run();
+  return finite(Sweep(solution.trajectory(), cotangents, {}).run());
 }
 
 Gradient gradient(const Solution& solution, const Loss& loss) {
   const LossDerivatives derivatives = evaluate(solution, loss);
   Gradient out = Sweep(solution.trajectory(), derivatives.cotangents, derivatives.rows_bar).run();
   out.value = derivatives.value;
-  return out;
+  return finite(std::move(out));
 }
 
 }  // namespace costate::ode

@@ -283,7 +283,7 @@ Gradient forward_gradient(const Solution& solution, const Loss& loss) {
   g.t0 = rates[rates.size() - 2];
   g.t1 = rates.back();
   add_rows(tr, l.rows_bar, g);
-  return g;
+  return finite(std::move(g));
 }
 
 }  // namespace costate::ode

@@ -269,7 +269,7 @@ Gradient Sweep::run() {
 }  // namespace
 
 Gradient hessian_vector(const Solution& solution, const Loss& loss, const InputTangent& direction) {
-  return Sweep(solution, loss, direction).run();
+  return finite(Sweep(solution, loss, direction).run());
 }
 
 std::vector<double> hessian(const Solution& solution, const Loss& loss) {

@@ -481,9 +481,9 @@ class Rollout:
     def hessian_vector(self, x0: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p: Mapping[str, numpy.typing.ArrayLike] | None = None, x0_dot: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, u_dot: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p_dot: Mapping[str, numpy.typing.ArrayLike] | None = None, *, loss: Loss) -> tuple[Gradient, Gradient]:
         """(Gradient, its rate of change along the direction)."""
 
-    def pull_back_tangent(self, x0: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p: Mapping[str, numpy.typing.ArrayLike] | None = None, x0_dot: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, u_dot: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p_dot: Mapping[str, numpy.typing.ArrayLike] | None = None, *, final_state: numpy.typing.ArrayLike) -> tuple[Gradient, Gradient]:
+    def pull_back_tangent(self, x0: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p: Mapping[str, numpy.typing.ArrayLike] | None = None, x0_dot: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, u_dot: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p_dot: Mapping[str, numpy.typing.ArrayLike] | None = None, *, final_state: numpy.typing.ArrayLike | None = None, states: numpy.typing.ArrayLike | None = None) -> tuple[Gradient, Gradient]:
         """
-        pull_back() and its rate of change along the direction, the cotangent held.
+        pull_back() and its rate of change along the direction, the cotangents held.
         """
 
     def linearize(self, x0: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p: dict[str, numpy.typing.ArrayLike] | None = None) -> costate.linearise.Linearization:

@@ -8,11 +8,14 @@
 
 #include "costate/ode/adjoints/forward_sensitivity.h"
 #include "costate/ode/solve.h"
+#include "tests/expect_error.h"
+#include "tests/float_traps.h"
 #include "tests/ode/problems.h"
 
 namespace costate::ode {
 namespace {
 
+using costate::test::expect_error;
 using test::driven_pendulum;
 using test::kLotkaVolterraParameters;
 using test::lotka_volterra;
@@ -229,6 +232,22 @@ TEST(DiscreteAdjoint, AnEmptySpanIsDifferentiableByItsEnds) {
       EXPECT_EQ(g.t0, -7 - 4);
     }
   }
+}
+
+// Nothing leaves zero, but a small start would grow by e^800: a finite solution without a finite gradient.
+TEST(DiscreteAdjoint, AGradientThatOverflowsIsAnError) {
+  const costate::test::AllowFloatExceptions overflow;
+  const auto field = make_field<2, 2>([](auto, auto x, auto p) { return std::array{p[0] * x[0], p[1]}; });
+  const Solution s = solve(field, {0, 80}, {0, 1}, {10, 0.5}, {.dt = 0.1});
+  EXPECT_EQ(s.final_state()[0], 0);
+  const Loss loss{.final = make_function<2, 2>([](auto, auto x, auto) { return x[0] + x[1]; })};
+  const auto expect_refusal = [](const auto& of) {
+    expect_error(of, "the gradient with respect to the initial state is not finite although the solution is",
+                 "shorten the time");
+  };
+  expect_refusal([&] { return gradient(s, OutputCotangents{.final = {1, 1}}); });
+  expect_refusal([&] { return gradient(s, loss); });
+  expect_refusal([&] { return forward_gradient(s, loss); });
 }
 
 }  // namespace
