@@ -142,8 +142,10 @@ Result descend(const Objective& objective, const std::vector<double>& x0, const 
     const double decrease = value_before - state.value;
     if (stopping.value_tolerance > 0 && decrease >= 0 &&
         decrease <= stopping.value_tolerance * std::max(std::abs(value_before), std::abs(state.value))) {
-      return finish(Stop::value, in_words("the value fell by %.2g in one iteration, relative tolerance %.2g",
-                                          decrease, stopping.value_tolerance));
+      return finish(
+          Stop::value,
+          in_words("converged: the value fell by %.2g in one iteration, and the relative tolerance is %.2g",
+                   decrease, stopping.value_tolerance));
     }
   }
 }

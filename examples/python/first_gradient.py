@@ -5,5 +5,5 @@ import costate
 hopper = costate.load("hopper.xml")  # comes with the package; your own MJCF or URDF file works the same
 sim = hopper.rollout(steps=100, active=["body/*/mass"])
 value, grad = sim.value_and_grad(loss=costate.loss.final("q"))
-print("loss", value, " d loss / d mass of the torso", grad.parameters["body/torso/mass"])
+print(f"loss {value:.5f}, d loss / d mass of the torso {grad['body/torso/mass']:.3e} per kg")
 # [/example]

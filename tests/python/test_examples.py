@@ -67,7 +67,7 @@ def test_the_gradient_of_a_liquid_goes_downhill(tmp_path, monkeypatch):
 def test_the_first_lines_of_the_readme_run_in_an_empty_folder(tmp_path):
     script = (FOLDER / "first_gradient.py").read_text()
     out = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
-    assert out.startswith("loss ") and "mass of the torso" in out
+    assert out in (FOLDER.parents[1] / "README.md").read_text()
 
 
 def test_a_pendulum_is_planned_and_held_up():

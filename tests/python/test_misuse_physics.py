@@ -20,6 +20,38 @@ def test_losses_of_molecules_compare_with_numbers(loss, message):
         loss(system)
 
 
+def test_the_place_of_a_collider_that_rests_is_named(tmp_path):
+    file = tmp_path / "box.toml"
+    file.write_text("""
+[domain]
+dimension = 2
+high = [0.4, 0.4]
+dx = 0.02
+[run]
+duration = 0.01
+[[materials]]
+name = "water"
+kind = "liquid"
+[[colliders]]
+name = "box"
+shape = {kind = "box", half = [0.1, 0.05]}
+position = [0.2, 0.1]
+[[fill]]
+material = "water"
+shape = {kind = "box", half = [0.05, 0.05]}
+position = [0.2, 0.25]
+[[loss]]
+kind = "position"
+of = "particles/mean"
+target = [0.2, 0.3]
+[optimize]
+variables = [{name = "box.position"}]
+""")
+    with pytest.raises(costate.Error, match="'box.position' is not a variable") as caught:
+        costate.load(file)
+    assert caught.value.advice == "write parameters.collider/box/position"
+
+
 class TestTheNewestPhysics:
     """Each of these was accepted, or crashed, or gave another number."""
     PAIR = np.array([[0.0, 0, 0], [1.2, 0, 0]])

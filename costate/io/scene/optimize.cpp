@@ -114,6 +114,12 @@ class VariableReader {
   }
 
   [[noreturn]] void refuse(const TomlValue& place, const std::string& name) const {
+    // jug.position of a collider that rests is parameters.collider/jug/position.
+    std::string path = "/" + name;
+    std::replace(path.begin(), path.end(), '.', '/');
+    for (const VariableGroup& g : groups_)
+      if (g.name.ends_with(path))
+        file_.fail(place.place, "'" + name + "' is not a variable", "write " + g.name);
     std::vector<std::string> names;
     const std::size_t dot = name.find('.');
     const std::string owner = dot == std::string::npos ? "" : name.substr(0, dot + 1);

@@ -197,7 +197,7 @@ std::string Trust::to_text() const {
   const auto size = [this](double radius) {
     return (radius >= longest ? "at least " : "") + number(radius, 2);
   };
-  return inputs + ": " + size(along_gradient) + " along the gradient" +
+  return inputs + ": trust radius " + size(along_gradient) + " along the gradient" +
          (std::isnan(random) ? "" : ", " + size(random) + " along random directions");
 }
 

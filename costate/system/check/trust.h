@@ -32,7 +32,7 @@ struct Trust {
   double along_gradient = 0;  // 0: over no change that can be told from rounding
   double random = 0;          // the smallest over the random directions
   double longest = 0;         // that was tried: a radius that is as large may be larger
-  // "controls: 0.03 along the gradient, at least 1 along 4 random directions"
+  // "controls: trust radius 0.03 along the gradient, at least 1 along 4 random directions"
   std::string to_text() const;
 };
 
