@@ -29,7 +29,8 @@ constexpr const char* kArm =
     <geom type="capsule" fromto="0 0 0 0 0 -0.25" size="0.02" mass="0.5"/>
     <body name="fore" pos="0 0 -0.25" gravcomp="1"><joint name="elbow" axis="0 1 0" damping="0.2"/>
       <geom type="capsule" fromto="0 0 0 0 0 -0.25" size="0.015" mass="0.3"/>
-      <body name="hand" pos="0 0 -0.25" gravcomp="1"><joint name="wrist" axis="0 1 0" damping="0.02" armature="1e-3"/>
+      <body name="hand" pos="0 0 -0.25" gravcomp="1">
+        <joint name="wrist" axis="0 1 0" damping="0.02" armature="1e-3"/>
         <geom type="capsule" fromto="0 -0.15 0 0 0.15 0" size="0.003" mass="0.05"/>
   </body></body></body></worldbody>
   <actuator>

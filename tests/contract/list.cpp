@@ -23,6 +23,7 @@
 #include "tests/md/models.h"
 #include "tests/mpm/models.h"
 #include "tests/rigid/models.h"
+#include "tests/soft/near_start.h"
 #include "tests/system/contract.h"
 #include "tests/system/program/network.h"
 
@@ -345,15 +346,7 @@ void add_coupled(std::vector<Listed>& list) {
          model.holds = {{"seam", {0, 3, 6}}};
          model.holds[0].body = "arm";
          model.carrier = coupled::carrier({.model = rigid::compile(spec)});
-         const auto states = [&](const auto& rollout, unsigned seed) {
-           auto at = rollout.arguments();
-           const auto x = soft::soft_state(model);
-           for (std::size_t i = 0; i < x.size(); ++i)
-             at.x0[i] = decltype(at.x0[0] + 0)(x[i] + 0.004 * (2 * uniform(seed, 5, i) - 1));
-           for (std::size_t i = 0; i < at.controls.size(); ++i)
-             at.controls[i] = decltype(at.x0[0] + 0)(0.1 * (2 * uniform(seed, 6, i) - 1));
-           return at;
-         };
+         const auto states = soft::test::near_start(model);
          expect_contract(soft::soft_bodies<double>(model), {.states = states, .steps = 8, .long_steps = 40});
          expect_contract(soft::soft_bodies<float>(model), {.states = states, .steps = 4, .long_steps = 10});
        }});

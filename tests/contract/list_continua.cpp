@@ -14,6 +14,7 @@
 #include "costate/soft/soft_system.h"
 #include "tests/contract/list.h"
 #include "tests/soft/models.h"
+#include "tests/soft/near_start.h"
 #include "tests/system/contract.h"
 
 namespace costate::test {
@@ -197,15 +198,7 @@ void add_soft(std::vector<Listed>& list) {
          {"soft::soft_bodies", std::string("soft::Integrator::") + soft::kIntegratorNames[k]},
          [integrator] {
            const soft::SoftModel m = soft_world(integrator);
-           const auto states = [m](const auto& rollout, unsigned seed) {
-             auto a = rollout.arguments();
-             const auto x = soft::soft_state(m);
-             for (std::size_t i = 0; i < x.size(); ++i)
-               a.x0[i] = decltype(a.x0[0] + 0)(x[i] + 0.004 * (2 * uniform(seed, 5, i) - 1));
-             for (std::size_t i = 0; i < a.controls.size(); ++i)
-               a.controls[i] = decltype(a.x0[0] + 0)(0.1 * (2 * uniform(seed, 6, i) - 1));
-             return a;
-           };
+           const auto states = soft::test::near_start(m);
            expect_contract(soft::soft_bodies<double>(m), {.states = states, .steps = 8, .long_steps = 40});
            expect_contract(soft::soft_bodies<float>(m), {.states = states, .steps = 4, .long_steps = 10});
          }});

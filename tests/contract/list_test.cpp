@@ -36,8 +36,8 @@ std::string scope_of(const std::string& text, std::ptrdiff_t at) {
   return scope;
 }
 
-// Functions that return a pointer to a System, or to a mechanism or a carrier of one, and classes that are one, with their
-// headers.
+// Functions that return a pointer to a System, or to a mechanism or a carrier of one, and classes that are
+// one, with their headers.
 std::map<std::string, std::string> declared() {
   const std::regex function(
       R"((extern template )?std::(?:shared|unique)_ptr<(?:const )?(?:costate::)?(?:System<\w+>|mpm::Mechanism|soft::Carrier)>\s+(\w+)(?:<\w+>)?\()");

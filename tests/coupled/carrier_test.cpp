@@ -286,7 +286,7 @@ TEST(Carrier, AStoneThatHitsABlockMeetsTheContract) {
   };
   costate::test::expect_contract(
       soft::soft_bodies<double>(m),
-      {.states = states, .steps = 3, .long_steps = 8, .seeds = 1, .stencil_step = 1e-5});
+      {.states = states, .steps = 2, .long_steps = 4, .seeds = 1, .stencil_step = 1e-5});
 }
 
 // --- contact, and what cannot be ---------------------------------------------------------------------------

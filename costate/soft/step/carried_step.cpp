@@ -10,11 +10,11 @@
 //
 //   (1 + K A) df = -b + G' H_rf H_ff^-1 r_f,    K = G' (H_rr G - H_rf W) + C,    d_f = -H_ff^-1 r_f - W e
 //
-// C is what J' w changes by because J turns. A step along it lowers r's energy and what f takes along the way,
-// whose gradient with respect to q+ is b. That work is known by its ends alone, exact where A is constant; so
-// where |(r, b)| is half as large as ever before, a step is taken whatever the work. Dofs go straight, also
-// where q+(f) has corners (carry_along), but links turn, so riders do not: the way of every trial step is
-// looked along for collisions.
+// C is what J' w changes by because J turns. A step along it lowers r's energy and what f takes along the
+// way, whose gradient with respect to q+ is b. That work is known by its ends alone, exact where A is
+// constant; so where |(r, b)| is half as large as ever before, a step is taken whatever the work. Dofs go
+// straight, also where q+(f) has corners (carry_along), but links turn, so riders do not: the way of every
+// trial step is looked along for collisions.
 // [1] Nocedal, Wright: Numerical Optimization, 2nd ed., sections 3.4 and 16.2 (the elimination).
 // Tangent and transpose: carried_derivatives.cpp. Tests: tests/coupled/carrier_test.cpp.
 #include <algorithm>
@@ -84,9 +84,9 @@ void ImplicitStep::start_carried(const Numbers& m, StepScratch& s) const {
               Error::Kind::numerics);
 }
 
-// The dofs go `step` along c.way. Forces in proportion to that take them there but where a contact of the model
-// opens or closes on the way: q+(f) has a corner there, and Newton's iteration on the few dofs finds the forces.
-// (Energies of q+ have no corner, so that a step that is downhill in q+ is so on both sides.)
+// The dofs go `step` along c.way. Forces in proportion to that take them there, except where a contact of the
+// model opens or closes on the way: q+(f) has a corner there, and Newton's iteration on the few dofs finds
+// the forces. (Energies of q+ have no corner: a step that is downhill in q+ is so on both sides.)
 void ImplicitStep::carry_along(double step, const double* rest, StepScratch& s) const {
   constexpr int kCorners = 8;
   constexpr double kNear = 1e-3;

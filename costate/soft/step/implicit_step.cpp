@@ -227,9 +227,9 @@ std::string ImplicitStep::undefined_cell(const At& at) const {
   return {};
 }
 
-// From where they are now, held vertices go where they are told, each time as far as nothing is in their way; in between, what they
-// push gives way. Where the step ends does not depend on how it was reached, so nothing of this is
-// differentiated.
+// From where they are now, held vertices go where they are told, each time as far as nothing is in their
+// way; in between, what they push gives way. Where the step ends does not depend on how it was reached, so
+// nothing of this is differentiated.
 void ImplicitStep::push(const In& in, const Numbers& m, StepScratch& s) const {
   constexpr int kPushes = 100, kIterations = 20;
   constexpr double kRoughly = 1e-3;

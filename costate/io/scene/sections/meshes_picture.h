@@ -1,5 +1,5 @@
-// Surfaces whose vertices are the first numbers of the state, three each: cloth and soft bodies, and the geoms
-// of a model among them.
+// Surfaces whose vertices are the first numbers of the state, three each: cloth and soft bodies, and the
+// geoms of a model among them.
 #pragma once
 
 #include "costate/io/rigid_picture.h"

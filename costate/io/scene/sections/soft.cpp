@@ -1,8 +1,8 @@
 // The section of soft bodies and cloth (costate/soft/soft_system.h): [soft] for all of them, [[materials]],
 // [[parts]] made of them, [[holds]] of vertices, [[obstacles]] and [contact]. A driven hold NAME has the
 // controls NAME_x, NAME_y, NAME_z, its velocity, and one that turns NAME_spin_x, ...; a driven number of a
-// material NAME_contraction, a driven pressure NAME_pressure, a driven wind wind_x, wind_y, wind_z. With [model]
-// parts and holds ride on its bodies, [start] is the model's, and its actuators are controls.
+// material NAME_contraction, a driven pressure NAME_pressure, a driven wind wind_x, wind_y, wind_z. With
+// [model] parts and holds ride on its bodies, [start] is the model's, and its actuators are controls.
 #include <algorithm>
 #include <cmath>
 #include <optional>
