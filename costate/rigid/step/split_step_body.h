@@ -145,9 +145,13 @@ mask_t<S> find_events(const Stepper& stepper, const Stepper& method, const mask_
     if (!any(found)) return found;
     ends = to_shorten(method, found, w, split);
     find_cut(method, found, ends, w, split);
-    const S off = abs(pick(split.cut_gap, split.now.event));
-    const mask_t<S> leaps = found & trying & !ends & (off > S(T(sizeof(T) == 8 ? kLeap : 100 * kLeap)));
+    // Who begins the part on the other side already is an event at once, and no leap.
+    const S off = abs(pick(split.cut_gap, split.now.event)),
+            side = pick(split.now.modes, split.now.event) * pick(split.gap, split.now.event);
+    const mask_t<S> leaps =
+        found & trying & !ends & (side < S(0)) & (off > S(T(sizeof(T) == 8 ? kLeap : 100 * kLeap)));
     if (!any(leaps)) return found;
+    set_where(leaps, S(1), split.now.part);
     for (std::size_t k = 0; k < split.settled.size(); ++k)
       set_where(leaps & (split.now.event == S(T(k))), S(1), split.settled[k]);
     set_where(leaps, split.leaps + S(1), split.leaps);

@@ -4,6 +4,7 @@
 #include "costate/io/model/mjcf.h"
 #include "costate/rigid/compile/compile.h"
 #include "costate/rigid/rigid_system.h"
+#include "costate/system/check/checks.h"
 #include "costate/system/rollout.h"
 
 namespace costate::rigid {
@@ -122,6 +123,25 @@ TEST(ContactReport, ATossedBoxIsCutAtItsCornersAndSlowImpactsAreCounted) {
   EXPECT_EQ(slow.label, "time grid") << slow.to_text();
   EXPECT_TRUE(says(slow, "slower than 1 cm/s were not cut") && says(slow, "end the rollout before"))
       << slow.to_text();
+}
+
+// A brick that tips over the edge of a post: another pair of faces or edges is nearest, and points appear that
+// have not touched before. Reverse mode still is the transpose of forward mode.
+TEST(ContactReport, PointsThatComeByALeapAreLeftToTheTimeGrid) {
+  const Model model =
+      compile(io::parse_mjcf("<mujoco><option integrator='RK4' timestep='0.002'/><worldbody>"
+                             "<geom type='box' size='0.1 0.1 0.3' pos='0 0 0.3'/><body><freejoint/>"
+                             "<geom type='box' size='0.1 0.08 0.06' mass='1'/></body></worldbody></mujoco>"));
+  const auto system = make_system<double>(model);
+  Rollout<double> rollout(system, {.steps = 120});
+  Arguments<double> at = rollout.arguments();
+  at.x0 = {0.0035, 0.135, 0.72, 0.1966, -0.775, 0.5385, 0.2655, 0.1966, -0.0545, -1, 0.2976, -2.8346, 1.521};
+  const auto objective = loss::final<double>(system->signature(), "q", {});
+  const auto report = rollout.value_and_gradient(at, *objective).report;
+  EXPECT_EQ(report.label, "time grid") << report.to_text();
+  EXPECT_TRUE(says(report, "with another pair of faces or edges")) << report.to_text();
+  const auto dot = check::dot_product(rollout, at, {.directions = 5});
+  EXPECT_LT(dot.error, 1e-12) << dot.to_text();
 }
 
 TEST(ContactReport, TwoContactsAtOnceAreATie) {

@@ -112,27 +112,36 @@ TEST(Resolved, TheReportSaysExact) {
 // On corners, rims and round ends, through two impacts and more. The by-hand costate_bench_impacts has all of
 // them on three floors, beside steps of 10 us.
 TEST(Resolved, TossedSolidsHaveTheGradientOfThePhysicsThroughTheirImpacts) {
+  enum Body { box, capsule, ellipsoid, cylinder, die };
+  enum Floor { plane, box_floor };
   struct Case {
-    int body;
+    Body body;
+    Floor floor;
     const char* integrator;
     double seconds, gate;
   };
   // Euler and implicitfast fly to first order in dt.
-  for (const Case& c : {Case{0, "RK4", 0.2, 0.01},
-                        {0, "Euler", 0.2, 0.08},
-                        {0, "implicitfast", 0.2, 0.08},
-                        {1, "RK4", 0.22, 0.01},  // while it slides on its second impact
-                        {1, "RK4", 0.3, 0.01}}) {
-    const test::Thrown &body = test::kTossed[c.body], &plane = test::kFloors[0];
+  for (const Case& c : {Case{box, plane, "RK4", 0.2, 0.01},
+                        {box, plane, "Euler", 0.2, 0.08},
+                        {box, plane, "implicitfast", 0.2, 0.08},
+                        {capsule, plane, "RK4", 0.22, 0.01},  // while it slides on its second impact
+                        {capsule, plane, "RK4", 0.3, 0.01},
+                        {cylinder, plane, "RK4", 0.2, 0.01},
+                        {die, plane, "RK4", 0.16, 0.01},
+                        {box, box_floor, "RK4", 0.2, 0.01},
+                        {capsule, box_floor, "RK4", 0.2, 0.01},
+                        {ellipsoid, box_floor, "RK4", 0.2, 0.01}}) {
+    const test::Thrown &body = test::kTossed[c.body], &floor = test::kFloors[c.floor];
     // Differences of fine steps, extrapolated.
-    const test::Slopes truth = test::Toss(body, plane, "RK4", c.seconds).differences(0.0005, 2e-4);
+    const test::Slopes truth = test::Toss(body, floor, "RK4", c.seconds).differences(0.0005, 2e-4);
     GradientReport report;
-    const test::Slopes got = test::Toss(body, plane, c.integrator, c.seconds).gradients(0.002, report);
+    const test::Slopes got = test::Toss(body, floor, c.integrator, c.seconds).gradients(0.002, report);
     EXPECT_EQ(report.label, "exact") << body.name << report.to_text();
-    EXPECT_GT(report.mode_switches.size(), 4u) << body.name;
+    EXPECT_GT(report.mode_switches.size(), c.body == ellipsoid ? 1u : 4u)
+        << body.name;  // one impact, or more
     const test::TossErrors errors = test::errors_of(got, truth);
-    EXPECT_LT(errors.most(), c.gate) << body.name << " " << c.integrator << ": " << errors.of[0] << " "
-                                     << errors.of[1] << " " << errors.of[2];
+    EXPECT_LT(errors.most(), c.gate) << body.name << " on " << floor.name << " " << c.integrator << ": "
+                                     << errors.of[0] << " " << errors.of[1] << " " << errors.of[2];
   }
 }
 
