@@ -28,6 +28,12 @@ def test_parameters_are_found(name, module, tmp_path, monkeypatch):
         assert found[key] == pytest.approx(value, rel=0.05)
 
 
+def test_a_tossed_cube_tells_its_friction_and_restitution(tmp_path, monkeypatch):
+    found, truth = run("toss_identify", tmp_path, monkeypatch, "matplotlib")
+    assert found["hard"]["geom/floor/friction"][0] == pytest.approx(truth["friction"], abs=0.003)
+    assert found["hard"]["geom/floor/restitution"] == pytest.approx(truth["restitution"], abs=0.01)
+
+
 def test_the_heated_spots_of_a_plate_are_found(tmp_path, monkeypatch):
     found, truth = run("heat_source", tmp_path, monkeypatch, "matplotlib", "scipy")
     assert abs(found - truth).max() < 0.1 * truth.max()
