@@ -38,7 +38,7 @@ def cube(contact, folder):
                     "<geom name='floor' type='plane' size='1 1 1' priority='1'/><body name='cube'><freejoint/>"
                     f"<geom type='box' size='{HALF_WIDTH} {HALF_WIDTH} {HALF_WIDTH}' mass='0.37' contype='0' conaffinity='0'/>"
                     f"{corners}</body></worldbody></mujoco>")
-    return costate.rigid.load(file, contact=contact, **({} if contact == "convex" else {"rest_speed": REST}))
+    return costate.rigid.load(file, contact=contact, rest_speed=None if contact == "convex" else REST)
 
 
 # [fit]
