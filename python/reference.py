@@ -32,7 +32,7 @@ MODULES = [("costate", PACKAGE / "_core/__init__.pyi", True), ("costate", PACKAG
            ("costate.cluster", PACKAGE / "cluster/jobs.py", False), ("costate.cluster", PACKAGE / "cluster/pool.py", False),
            ("costate.cluster", PACKAGE / "cluster/threads.py", False), ("costate.cluster", PACKAGE / "cluster/processes.py", False),
            ("costate.cluster", PACKAGE / "cluster/ray.py", False),
-           ("costate.picture", PACKAGE / "picture.py", False),
+           ("costate.tosses", PACKAGE / "tosses.py", False), ("costate.picture", PACKAGE / "picture.py", False),
            ("costate.plot", PACKAGE / "plot.py", False)]
 
 

@@ -2,10 +2,13 @@
 import argparse
 
 
-def arguments(description):
+def arguments(description, **more):
+    """more: name=help of options of a program's own, each with a value."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--quick", action="store_true", help="fewer iterations, for tests")
     parser.add_argument("--picture", metavar="FILE", help="draw the result")
+    for name, text in more.items():
+        parser.add_argument(f"--{name}", help=text)
     return parser.parse_args()
 
 

@@ -13,7 +13,7 @@ from . import _isa
 
 _isa.load()
 
-from . import _core, control, estimate, fluid, gpu, grid, hybrid, learn, loss, md, mpm, notebook, picture, rigid, soft
+from . import _core, control, estimate, fluid, gpu, grid, hybrid, learn, loss, md, mpm, notebook, picture, rigid, soft, tosses
 from ._core import (Check, Checkpoints, Field, Gradient, GradientReport, Loss, Program, Progress,
                     Recording, Rollout, Run, Signature, Study, System, Trajectory, binomial,
                     devices, reversible, segments, set_thread_count, store_all, thread_count,
@@ -37,7 +37,7 @@ __all__ = ["Check", "Checkpoints", "Error", "Field", "Fit", "Gradient", "Gradien
            "Linearization", "Loss", "Optimum", "Program",
            "Progress", "Recording", "Rollout", "Run", "Signature", "Study", "System", "Trajectory", "binomial", "closed_loop", "control", "devices", "equations", "estimate", "fit", "fluid",
            "gpu", "grid", "hybrid", "learn", "least_squares", "load", "load_plugin", "load_study", "loss", "md", "minimize", "mpm", "ode_methods", "picture", "read_recording", "reversible", "rigid", "scene_file", "segments",
-           "set_thread_count", "soft", "solve_ivp", "store_all", "system", "thread_count", "where", "write_replay"]
+           "set_thread_count", "soft", "solve_ivp", "store_all", "system", "thread_count", "tosses", "where", "write_replay"]
 
 
 def __getattr__(name):
