@@ -256,3 +256,17 @@ def test_a_stretched_grid_has_a_right_gradient():
         costate.fluid.flow((24, 10), width=([1, 2, 3], 0.1))
     with pytest.raises(costate.Error, match="width is one number, or one per axis"):
         costate.fluid.flow((24, 10), width=[0.1, 0.1, 0.1])
+
+
+def test_reactions_turn_scalars_into_others():
+    system = costate.fluid.flow((4, 3), dt=0.1, scalars=[{"name": "A", "diffusivity": 0.0}, {"name": "B", "diffusivity": 0.0}],
+                                reactions=[{"name": "decay", "rate": 0.7, "takes": {"A": 1}, "makes": {"B": 2}}])
+    sim = system.rollout(10, active=["decay/rate"])
+    loss = costate.loss.final_value("B", 5, 1.0)
+    value, gradient = sim.value_and_grad({"A": np.full(12, 1.5)}, loss=loss)
+    assert value == pytest.approx(3 * (1 - np.exp(-0.7)), rel=1e-4)
+    assert gradient.parameters["decay/rate"] == pytest.approx(3 * np.exp(-0.7), rel=1e-3)
+    with pytest.raises(costate.Error, match="there is no scalar 'C'"):
+        costate.fluid.flow((8, 8), scalars=[{"name": "A"}], reactions=[{"takes": {"C": 1}}])
+    with pytest.raises(costate.Error, match="a reaction has an unknown key 'speed'"):
+        costate.fluid.flow((8, 8), scalars=[{"name": "A"}], reactions=[{"takes": {"A": 1}, "speed": 3}])

@@ -133,6 +133,19 @@ TEST(FlowSection, AStretchedGridHasARightGradientAndPixelsOfOneSize) {
   }
 }
 
+TEST(FlowSection, ReactionsHaveARightGradient) {
+  const std::string text =
+      kChannel +
+      "[[scalars]]\nname = \"A\"\n[[scalars]]\nname = \"B\"\n[start]\nA = \"x\"\nB = 0.5\n"
+      "[[reactions]]\nname = \"burning\"\nrate = 2.0\ntakes = {A = 1, B = 2}\nmakes = {B = 3}\n"
+      "[[loss]]\nkind = \"position\"\nof = \"A/40\"\ntarget = 0.1\n"
+      "[optimize]\nvariables = [\"parameters.burning/rate\"]\n";
+  expect_right(text);
+  std::string wrong = text;
+  wrong.replace(wrong.find("{A = 1"), 6, "{C = 1");
+  expect_error([&] { parse_study(wrong, "f.toml"); }, "there is no scalar 'C'", "add it to [[scalars]]");
+}
+
 TEST(FlowSection, MistakesHaveTheirPlace) {
   const auto open = [](const std::string& text) { return [text] { return parse_study(text, "f.toml"); }; };
   expect_error(open("[flow]\ncells = [8]\nwidth = 0.1\n"), "f.toml:2:9: cells are two or three numbers");
