@@ -70,6 +70,11 @@ TEST(Reactions, KeepTheContract) {
                  {.name = "decays", .rate = 0.2, .takes = {0, 1}}};
   expect_contract(flow<double>(o), gentle(0.0, "reactions"));
   expect_contract(flow<float>(o), gentle(0.0F, "reactions"));
+  o.scheme = Scheme::semi_lagrangian;
+  o.scalars[0].carried = Scalar::Carried::semi_lagrangian;
+  auto cornered = gentle(0.0, "reactions of what is traced back");
+  cornered.smooth = false;
+  expect_contract(flow<double>(o), cornered);
 }
 
 TEST(Reactions, SayWhatIsWrong) {

@@ -309,6 +309,7 @@ TEST(Stretched, KeepsTheContract) {
   cube.sides[4] = cube.sides[5] = wall();
   cube.sides[0] = {Side::Kind::outflow}, cube.sides[1] = wall();
   expect_contract(flow<double>(cube), gentle(0.0, "stretched in 3-D"));
+  expect_contract(flow<float>(cube), gentle(0.0F, "stretched in 3-D"));
 }
 
 TEST(Stretched, SaysWhatIsWrong) {
