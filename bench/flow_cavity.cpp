@@ -6,6 +6,7 @@
 // Prints u in the middle, the least u on the upright through the middle, the kinetic energy, and the
 // derivative of the energy with respect to the viscosity.
 // Botella, Peyret, Comput. Fluids 27 (1998) have the least u at Reynolds number 1000: -0.3885698.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
