@@ -1,11 +1,12 @@
 // The cavity with a moving lid, steady, on even and on stretched grids: the figures of docs/fluid.md.
 //
-//   costate_bench_cavity 1000 64 4      Reynolds number, cells along each side, how many times wider the cells
-//                                       in the middle are than those at the walls (1: an even grid)
+//   costate_bench_cavity 1000 64 4    Reynolds number, cells along each side, how many times wider the cells
+//                                     in the middle are than those at the walls (1: an even grid)
 //
 // Prints u in the middle, the least u on the upright through the middle, the kinetic energy, and the
-// derivative of these with respect to the viscosity: central differences of two runs beside a gradient of the
-// energy. Botella, Peyret, Comput. Fluids 27 (1998) have the least u at Reynolds number 1000: -0.3885698.
+// derivative of the energy with respect to the viscosity.
+// Botella, Peyret, Comput. Fluids 27 (1998) have the least u at Reynolds number 1000: -0.3885698.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>

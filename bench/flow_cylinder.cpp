@@ -5,8 +5,8 @@
 //   costate_bench_cylinder 2d3     an inflow that comes and goes within 8 s
 //
 // A second argument is the number of cells across the cylinder. Further ones are `surface` for a cylinder
-// whose surface holds the flow instead of a mask, and `graded` for cells that get wider away from the cylinder
-// and its wake, along the channel.
+// whose surface holds the flow instead of a mask, and `graded` for cells that get wider along the channel,
+// away from the cylinder and its wake.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -16,9 +16,9 @@
 //
 // Inputs, all of them differentiable: the fields at the start, viscosity per cell, force, the velocities on
 // every face of the sides (walls, lids, inflows; constant or driven in time), a push on every face in time,
-// dt; the places of tracers; of scalars diffusivity, buoyancy, sources, values on sides and rates of reactions;
-// of obstacles centre, shape, velocity and spin. Force and torque on each obstacle during the last step, and the pressure
-// if it is asked for, are part of the state, which nothing reads back, so that every loss can look at them.
+// dt; places of tracers; of scalars diffusivity, buoyancy, sources, values on sides and rates of reactions;
+// of obstacles centre, shape, velocity and spin. Force and torque on each obstacle during the last step, and
+// the pressure if asked for, are in the state; nothing reads them back, so that every loss can look at them.
 // Fields have x fastest; component u lies on the faces across x, with both ends where x does not wrap: nx +
 // 1 numbers per row. What a state says on a face whose speed a side prescribes is not read.
 //
@@ -112,8 +112,8 @@ struct Scalar {
   std::array<std::optional<CellValues>, 6> sides = {};
 };
 
-// Scalars that become others (scalars/reactions.h): c_0^takes_0 c_1^takes_1 ... times `rate` per second and cell.
-// Of every scalar, in their order: how many are taken, which is the power of its number, and how many are made.
+// Scalars that become others (scalars/reactions.h): c_0^takes_0 c_1^takes_1 ... times `rate` per second. Of
+// every scalar, in their order: how many are taken, which is the power of its number, and how many are made.
 struct Reaction {
   std::string name = "reaction";
   double rate = 1;
@@ -139,8 +139,8 @@ struct Probe {
 struct FlowOptions {
   std::vector<std::int64_t> cells = {32, 32};  // two or three numbers
   std::array<double, 3> width = {1, 1, 1};     // of a cell along each axis [m]
-  // A stretched grid: the width of every cell along an axis, instead of `width`; grid/graded.h makes such. With
-  // rk3 and euler, central fluxes and explicit viscosity.
+  // A stretched grid: the width of every cell along an axis, instead of `width`; grid/graded.h makes such.
+  // With rk3 and euler, central fluxes and explicit viscosity.
   std::array<std::vector<double>, 3> widths = {};
   double dt = 0.01;                  // [s]
   CellValues viscosity = 0.01;       // [m^2/s]

@@ -11,16 +11,32 @@ from . import _core
 from ._recipe import remembered
 from .error import Error
 
-__all__ = ["Collocated", "cell_places", "flow", "mesh_depths", "mesh_depths_vjp", "outline_depths", "outline_depths_vjp", "shape_scatter",
+__all__ = ["Collocated", "cell_places", "flow", "graded_widths", "mesh_depths", "mesh_depths_vjp", "outline_depths", "outline_depths_vjp", "shape_scatter",
            "spline_corners", "spline_corners_vjp"]
 
 flow = remembered(_core.fluid.flow, "costate.fluid")
 
 
-def cell_places(cells: Sequence[int], width: npt.ArrayLike) -> np.ndarray:
-    """The middles of all cells, x fastest: (cells, 2) or (cells, 3)."""
-    h = np.broadcast_to(np.asarray(width, dtype=float), (len(cells),))
-    axes = np.meshgrid(*((np.arange(n) + 0.5) * w for n, w in zip(cells[::-1], h[::-1])), indexing="ij")
+def graded_widths(at: npt.ArrayLike, cells: int = 0) -> np.ndarray:
+    """Widths of the cells along an axis, from pairs of a place and how wide cells are there.
+
+    With a number of cells only ratios of widths count; with 0, cells are as wide as told but for what whole cells take.
+    """
+    return np.array(_core.fluid._graded_widths(at, cells))  # type: ignore[attr-defined]
+
+
+def _middles(n: int, width: Any) -> np.ndarray:
+    w = np.asarray(width, dtype=float)
+    if w.ndim == 0:
+        return (np.arange(n) + 0.5) * w
+    w = graded_widths(w, n) if w.ndim == 2 else w
+    return np.cumsum(w) - w / 2
+
+
+def cell_places(cells: Sequence[int], width: Any) -> np.ndarray:
+    """The middles of all cells, x fastest: (cells, 2) or (cells, 3). The width is what `flow` is given."""
+    per_axis = [width] * len(cells) if np.isscalar(width) else width
+    axes = np.meshgrid(*(_middles(n, w) for n, w in zip(cells[::-1], list(per_axis)[::-1])), indexing="ij")
     return np.stack([a.ravel() for a in axes[::-1]], axis=1)
 
 

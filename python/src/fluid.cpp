@@ -4,10 +4,13 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "any_system.h"
 #include "arrays.h"
 #include "costate/fluid/flow.h"
 #include "costate/fluid/flow_places.h"
+#include "costate/fluid/grid/graded.h"
 #include "costate/fluid/obstacles/outline.h"
 #include "module.h"
 
@@ -188,6 +191,33 @@ fluid::Scalar read_scalar(nb::handle object, std::size_t dim) {
   return s;
 }
 
+// {"name": "burning", "rate": 1.0, "takes": {"A": 1, "B": 2}, "makes": {"C": 1}}
+fluid::Reaction read_reaction(nb::handle object, const std::vector<fluid::Scalar>& scalars) {
+  fluid::Reaction r;
+  const auto counts = [&](nb::handle given, const char* what) {
+    std::vector<int> of(scalars.size(), 0);
+    each_item(given, what, [&](const std::string& name, nb::handle count) {
+      const auto s = std::ranges::find(scalars, name, &fluid::Scalar::name);
+      if (s == scalars.end()) throw Error({"there is no scalar '" + name + "'", {}, "add it to scalars"});
+      of[std::size_t(s - scalars.begin())] = nb::cast<int>(count);
+    });
+    return of;
+  };
+  each_item(object, "a reaction", [&](const std::string& key, nb::handle v) {
+    if (key == "name")
+      r.name = nb::cast<std::string>(v);
+    else if (key == "rate")
+      r.rate = nb::cast<double>(nb::float_(v));
+    else if (key == "takes")
+      r.takes = counts(v, "takes");
+    else if (key == "makes")
+      r.makes = counts(v, "makes");
+    else
+      unknown("a reaction", key, "name, rate, takes, makes");
+  });
+  return r;
+}
+
 fluid::Tracers read_tracers(nb::handle object) {
   fluid::Tracers t;
   each_item(object, "tracers", [&](const std::string& key, nb::handle v) {
@@ -254,11 +284,40 @@ void bind_depths(nb::module_& f) {
   });
 }
 
-SystemHandle flow(const std::vector<std::int64_t>& cells, const ArrayLike& width, double dt,
+std::vector<std::array<double, 2>> graded(const ArrayLike& given) {
+  const Shape shape = shape_of(as_array<double>(given, "width"));
+  if (shape.size() != 2 || shape[1] != 2) wrong_shape("width", shape, "(cells,) or (places, 2)");
+  const std::vector<double> numbers = to_vector<double>(given, "width");
+  std::vector<std::array<double, 2>> at;
+  for (std::size_t k = 0; k < shape[0]; ++k) at.push_back({numbers[2 * k], numbers[2 * k + 1]});
+  return at;
+}
+// Of the cells along an axis: a number, one per cell, or pairs of a place and how wide cells are there.
+void read_width(nb::handle given, std::size_t axis, fluid::FlowOptions& o) {
+  if (double one; nb::try_cast(given, one)) {
+    o.width[axis] = one;
+    return;
+  }
+  const ArrayLike values = nb::borrow<ArrayLike>(given);
+  if (shape_of(as_array<double>(values, "width")).size() == 1)
+    o.widths[axis] = to_vector<double>(values, "width");
+  else
+    o.widths[axis] = fluid::graded_widths(graded(values), o.cells[axis]);
+}
+void read_widths(nb::handle given, fluid::FlowOptions& o) {
+  const std::size_t dim = o.cells.size();
+  if (double one; nb::try_cast(given, one)) return o.width.fill(one);
+  if (!PySequence_Check(given.ptr()) || nb::len(given) != dim)
+    throw Error("width is one number, or one per axis");
+  for (std::size_t a = 0; a < dim; ++a) read_width(given[a], a, o);
+}
+
+SystemHandle flow(const std::vector<std::int64_t>& cells, const nb::object& width, double dt,
                   const ArrayLike& viscosity, const nb::object& force, const nb::dict& sides,
                   const nb::list& obstacles, const nb::list& scalars, bool push, const std::string& scheme,
                   bool pressure, const ArrayLike& resistance, double smagorinsky, bool implicit, bool limited,
-                  const nb::list& tracers, const nb::list& probes, bool dissipation) {
+                  const nb::list& tracers, const nb::list& probes, bool dissipation,
+                  const nb::list& reactions) {
   fluid::FlowOptions o;
   const std::size_t dim = cells.size();
   o.cells = cells;
@@ -283,9 +342,7 @@ SystemHandle flow(const std::vector<std::int64_t>& cells, const ArrayLike& width
                                     {"semi_lagrangian", fluid::Scheme::semi_lagrangian},
                                     {"stokes", fluid::Scheme::stokes}});
   if (dim == 2 || dim == 3) {
-    const std::vector<double> h = to_vector<double>(width, "width");
-    if (h.size() != 1 && h.size() != dim) throw Error("width is one number, or one per axis");
-    for (std::size_t a = 0; a < dim; ++a) o.width[a] = h[h.size() == 1 ? 0 : a];
+    read_widths(width, o);
     if (!force.is_none()) o.force = vector_of(force, "force", dim);
     for (const auto& [name, side] : sides) {
       const std::string key = nb::cast<std::string>(name);
@@ -293,6 +350,7 @@ SystemHandle flow(const std::vector<std::int64_t>& cells, const ArrayLike& width
     }
     for (const nb::handle b : obstacles) o.obstacles.push_back(read_obstacle(b, dim));
     for (const nb::handle s : scalars) o.scalars.push_back(read_scalar(s, dim));
+    for (const nb::handle r : reactions) o.reactions.push_back(read_reaction(r, o.scalars));
     for (const nb::handle p : probes) o.probes.push_back(read_probe(p, dim));
     for (const nb::handle t : tracers) o.tracers.push_back(read_tracers(t));
   }
@@ -307,14 +365,18 @@ SystemHandle flow(const std::vector<std::int64_t>& cells, const ArrayLike& width
 void bind_fluid(nb::module_& m) {
   auto f = m.def_submodule("fluid", "Incompressible flow.");
   bind_depths(f);
+  f.def("_graded_widths",
+        [](const ArrayLike& at, std::int64_t cells) { return fluid::graded_widths(graded(at), cells); });
   f.def(
       "flow", &flow, "cells"_a, nb::kw_only(), "width"_a = 1.0, "dt"_a = 0.01, "viscosity"_a = 0.01,
       "force"_a = nb::none(), "sides"_a = nb::dict(), "obstacles"_a = nb::list(), "scalars"_a = nb::list(),
       "push"_a = false, "scheme"_a = "rk3", "pressure"_a = false, "resistance"_a = 0.0, "smagorinsky"_a = 0.0,
       "implicit"_a = false, "limited"_a = false, "tracers"_a = nb::list(), "probes"_a = nb::list(),
-      "dissipation"_a = false,
+      "dissipation"_a = false, "reactions"_a = nb::list(),
       "Incompressible flow in a box of cells = (nx, ny) or (nx, ny, nz), on a staggered grid.\n\n"
-      "width      of a cell: one number, or one per axis\n"
+      "width      of a cell: one number, or one per axis; on a stretched grid, for an axis, one per cell, or "
+      "pairs\n"
+      "           of a place and how wide cells are there: [[0, 4], [0.15, 1], [0.35, 1], [2.2, 8]]\n"
       "viscosity  one number, or one per cell; force: one number per axis\n"
       "sides      {'west': {'velocity': [u, v], 'driven': False}, 'east': 'outflow', 'south': 'wall', "
       "'north': "
@@ -335,6 +397,9 @@ void bind_fluid(nb::module_& m) {
       "           'carried': 'central'}]; or 'limited': upwind without ripples; 'semi_lagrangian', "
       "'mac_cormack': "
       "with the scheme 'semi_lagrangian'\n"
+      "reactions  [{'name': 'burning', 'rate': 1.0, 'takes': {'A': 1, 'B': 2}, 'makes': {'C': 1}}] of "
+      "scalars: "
+      "rate A B^2 per second\n"
       "push       a force on every face is a control\n"
       "scheme     'rk3', 'euler', for smoke 'semi_lagrangian'; 'stokes': a step leads to the steady creeping "
       "flow\n"
@@ -357,7 +422,7 @@ void bind_fluid(nb::module_& m) {
       "           '<obstacle>/force', '<obstacle>/torque' of the last step; '<obstacle>/moved', "
       "'<obstacle>/turned' of one that moves, '<obstacle>/rate' of a free one\n"
       "parameter  'viscosity' per cell, 'force', 'dt', 'west/u', ..., '<scalar>/diffusivity', "
-      "'<obstacle>/center', ...");
+      "'<reaction>/rate', '<obstacle>/center', ...");
 }
 
 }  // namespace costate::python

@@ -13,7 +13,9 @@ using costate::test::expect_contract, costate::test::expect_error;
 // A -> B, everywhere the same: A falls by the factor of the scheme, R(-k dt), and what it loses B gains.
 TEST(Reactions, DecayByTheFactorOfTheSchemeWithAllDerivatives) {
   const double k = 0.7, dt = 0.2, a = 1.5;
-  FlowOptions o{.cells = {4, 3}, .dt = dt, .scalars = {{.name = "A", .diffusivity = 0}, {.name = "B", .diffusivity = 0}}};
+  FlowOptions o{.cells = {4, 3},
+                .dt = dt,
+                .scalars = {{.name = "A", .diffusivity = 0}, {.name = "B", .diffusivity = 0}}};
   o.reactions = {{.name = "decay", .rate = k, .takes = {1}, .makes = {0, 1}}};
   Rollout<double> rollout(flow<double>(o), {.steps = 6, .active = {"decay/rate", "dt"}});
   const Signature& fields = rollout.system().signature();
@@ -68,6 +70,11 @@ TEST(Reactions, KeepTheContract) {
                  {.name = "decays", .rate = 0.2, .takes = {0, 1}}};
   expect_contract(flow<double>(o), gentle(0.0, "reactions"));
   expect_contract(flow<float>(o), gentle(0.0F, "reactions"));
+  o.scheme = Scheme::semi_lagrangian;
+  o.scalars[0].carried = Scalar::Carried::semi_lagrangian;
+  auto cornered = gentle(0.0, "reactions of what is traced back");
+  cornered.smooth = false;
+  expect_contract(flow<double>(o), cornered);
 }
 
 TEST(Reactions, SayWhatIsWrong) {

@@ -72,8 +72,8 @@ TEST(GradedWidths, SayWhatIsWrong) {
       "an axis of such widths has", "make cells wider");
 }
 
-// Between plates a force is balanced by the shear, which falls linearly from wall to wall: speeds are its sums
-// over the distances between middles of cells. With all derivatives of the flux.
+// Between plates a force is balanced by the shear, which falls linearly from wall to wall: speeds are sums of
+// it over the distances between middles of cells. With all derivatives of the flux.
 TEST(Stretched, FlowBetweenPlatesIsThatOfTheScheme) {
   constexpr Index kN = 9;
   const double nu = 0.1, g = 1;
@@ -309,6 +309,7 @@ TEST(Stretched, KeepsTheContract) {
   cube.sides[4] = cube.sides[5] = wall();
   cube.sides[0] = {Side::Kind::outflow}, cube.sides[1] = wall();
   expect_contract(flow<double>(cube), gentle(0.0, "stretched in 3-D"));
+  expect_contract(flow<float>(cube), gentle(0.0F, "stretched in 3-D"));
 }
 
 TEST(Stretched, SaysWhatIsWrong) {

@@ -233,3 +233,40 @@ def test_a_network_inside_the_step_learns_through_jax():
 
     slope, e = float(jax.grad(final)(0.1)), 1e-5
     assert slope == pytest.approx(float(final(0.1 + e) - final(0.1 - e)) / (2 * e), rel=1e-7)
+
+
+def test_a_stretched_grid_has_a_right_gradient():
+    fine = [[0, 2], [0.4, 1], [1.2, 1], [2.4, 4]]
+    widths = costate.fluid.graded_widths(fine, 24)
+    assert widths.sum() == pytest.approx(2.4) and widths[-1] / widths[8] == pytest.approx(4, rel=0.2)
+    places = costate.fluid.cell_places((24, 10), (fine, 0.1))
+    np.testing.assert_allclose(places[:24, 0], np.cumsum(widths) - widths / 2)
+    np.testing.assert_allclose(places[::24, 1], 0.05 + 0.1 * np.arange(10))
+    system = costate.fluid.flow((24, 10), width=(fine, 0.1), dt=0.01, viscosity=0.02,
+                                sides={"west": {"velocity": [1.0, 0.0]}, "east": "outflow", "south": "wall", "north": "wall"},
+                                obstacles=[{"name": "disc", "center": [0.8, 0.5], "size": 0.2}])
+    sim = system.rollout(10, active=["disc/*", "west/u"])
+    loss = costate.loss.final("disc/force", [0.0, 0.0])
+    assert sim.value({}, loss=loss) > 0
+    for result in sim.check({}, loss=loss):
+        assert result.passed, result
+    told = costate.fluid.flow((24, 10), width=(widths, np.full(10, 0.1)), dt=0.01, viscosity=0.02)
+    assert told.signature.state_size == costate.fluid.flow((24, 10)).signature.state_size
+    with pytest.raises(costate.Error, match="an axis of 24 cells has 3 widths"):
+        costate.fluid.flow((24, 10), width=([1, 2, 3], 0.1))
+    with pytest.raises(costate.Error, match="width is one number, or one per axis"):
+        costate.fluid.flow((24, 10), width=[0.1, 0.1, 0.1])
+
+
+def test_reactions_turn_scalars_into_others():
+    system = costate.fluid.flow((4, 3), dt=0.1, scalars=[{"name": "A", "diffusivity": 0.0}, {"name": "B", "diffusivity": 0.0}],
+                                reactions=[{"name": "decay", "rate": 0.7, "takes": {"A": 1}, "makes": {"B": 2}}])
+    sim = system.rollout(10, active=["decay/rate"])
+    loss = costate.loss.final_value("B", 5, 1.0)
+    value, gradient = sim.value_and_grad({"A": np.full(12, 1.5)}, loss=loss)
+    assert value == pytest.approx(3 * (1 - np.exp(-0.7)), rel=1e-4)
+    assert gradient.parameters["decay/rate"] == pytest.approx(3 * np.exp(-0.7), rel=1e-3)
+    with pytest.raises(costate.Error, match="there is no scalar 'C'"):
+        costate.fluid.flow((8, 8), scalars=[{"name": "A"}], reactions=[{"takes": {"C": 1}}])
+    with pytest.raises(costate.Error, match="a reaction has an unknown key 'speed'"):
+        costate.fluid.flow((8, 8), scalars=[{"name": "A"}], reactions=[{"takes": {"A": 1}, "speed": 3}])

@@ -142,8 +142,8 @@ class Lookup {
 
   const Shape& shape_;
   // Of each axis: the lower and the upper number, the step from one beyond a side to the one inside (or 0),
-  // how far the place is from the lower one, in units of the gap between both, and whether that changes when it
-  // moves.
+  // how far the place is from the lower one, in units of the gap between both, and whether that changes
+  // when it moves.
   std::array<std::array<Index, 2>, Dim> number_ = {}, inside_ = {};
   std::array<S, Dim> t_ = {};
   std::array<double, Dim> gap_ = {};

@@ -5,9 +5,9 @@
 //   low(a, at)    w_(i-1) / (2 d_i)     the lower cell's share of what both hold together
 //
 // On an even grid the first two are numbers of the axis. On a stretched one all three are fields, filled
-// once; beyond a side cells are mirrored, or wrap. A difference of faces belongs to a cell and is over w, a
-// difference of cells belongs to a face and is over d. With the volumes V of cells and F of faces (d times the
-// area), minus the gradient is then the transpose of the divergence under these weights (step/projection.h).
+// once; beyond a side cells are mirrored, or wrap. A difference of faces belongs to a cell and is over w, one
+// of cells belongs to a face and is over d. With the volumes V of cells and F of faces (d times the area),
+// minus the gradient is then the transpose of the divergence under these weights (step/projection.h).
 // Tests: tests/fluid/stretched_test.cpp.
 #pragma once
 

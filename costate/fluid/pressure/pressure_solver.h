@@ -2,17 +2,17 @@
 //
 //   (D G p)(c) = sum_a (p(c + a) - 2 p(c) + p(c - a)) / h_a^2 = r(c)
 //
-// with p beyond a side even, odd or wrapped (transform.h). Along every axis except one p and r are transformed,
-// which leaves for every mode of total lambda = sum_a lambda_a / h_a^2 a tridiagonal system along that one [1,
-// 2]:
+// with p beyond a side even, odd or wrapped (transform.h). Along every axis except one p and r are
+// transformed, which leaves for every mode of total lambda = sum_a lambda_a / h_a^2 a tridiagonal system
+// along that one [1, 2]:
 //
 //   c_(j+1) (p_(j+1) - p_j) - c_j (p_j - p_(j-1)) - w_j lambda p_j = w_j r_j
 //
-// solved by elimination; c = 1 / h^2 and w = 1 on an even axis. That is the last axis, or on a stretched grid the
-// longest one whose cells have different widths: c_j = 1 / (d_j h) and w_j the width in units of h (d as in
-// grid/metric.h). A second one is multiplied by the matrix of its modes (stretched_modes.h). The solver is
-// symmetric under the volumes of the cells. An axis that wraps is cut at cell 0: with p = y + p_0 z, z the answer to p_0 = 1,
-// the equation of cell 0 gives p_0. Eigenvalues are those of the differences, not of the derivatives, so
+// solved by elimination; c = 1 / h^2 and w = 1 on an even axis. That is the last axis, or the longest one of
+// those stretched: c_j = 1 / (d_j h), w_j the width in units of h (grid/metric.h). A second one is multiplied
+// by the matrix of its modes (stretched_modes.h). The solver is symmetric under the volumes of the cells. An
+// axis that wraps is cut at cell 0: with p = y + p_0 z, z the answer to p_0 = 1, the equation of cell 0 gives
+// p_0. Eigenvalues are those of the differences, not of the derivatives, so
 // that the projection is exact to rounding. Without a fixed pressure anywhere, lambda = 0 is singular: the
 // mean of r is taken out of that mode, and the mean of p is zero there (the pseudo-inverse, which is
 // symmetric too). On a stretched grid means are weighted by volume.

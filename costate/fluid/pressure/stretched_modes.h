@@ -2,9 +2,9 @@
 //
 //   -((p_(i+1) - p_i) / d_(i+1) - (p_i - p_(i-1)) / d_i) / w_i = lambda p_i / h^2    w, d: grid/metric.h
 //
-// with p beyond the ends as Ends says, and h the mean width. W^(1/2) p are the eigenvectors of a symmetric matrix,
-// orthogonal; mode k of the numbers p is the sum of rows[k n + i] roots[i] p_i. One mode is flat where no end
-// holds the pressure: the first one. Tests: tests/fluid/pressure_test.cpp.
+// with p beyond the ends as Ends says, and h the mean width. W^(1/2) p are the eigenvectors of a symmetric
+// matrix, orthogonal; mode k of the numbers p is the sum of rows[k n + i] roots[i] p_i. Where no end holds
+// the pressure, the first mode is flat. Tests: tests/fluid/pressure_test.cpp.
 #pragma once
 
 #include <vector>

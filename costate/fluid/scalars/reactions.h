@@ -1,9 +1,9 @@
 // What scalars become of one another: reactions by the law of mass action [1], and their transpose.
 //
-//   r_j = k_j prod_s c_s^(takes_js)      dc_s/dt += (makes_js - takes_js) r_j        in cells, takes 0, 1, 2, ...
+//   r_j = k_j prod_s c_s^(takes_js)     dc_s/dt += (makes_js - takes_js) r_j     in cells, takes 0, 1, 2, ...
 //
 //   transpose, given rate_bar of every scalar:   r_j_bar = sum_s (makes_js - takes_js) rate_bar_s
-//                                                c_q_bar += r_j_bar dr_j/dc_q     k_j_bar += r_j_bar r_j / k_j
+//                                                c_q_bar += r_j_bar dr_j/dc_q    k_j_bar += r_j_bar r_j / k_j
 //
 // [1] Guldberg, Waage (1864).
 // Tests: tests/fluid/reaction_test.cpp.

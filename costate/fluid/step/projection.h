@@ -11,8 +11,8 @@
 //
 // Where p itself is wanted, p_bar is added to D u_bar before the solution: no solution more.
 //
-// On a stretched grid G is the transpose of -D under the volumes F of faces and V of cells (grid/metric.h), and
-// the solver is its own under V: the transpose is the same, of u_bar / F and p_bar / V, times F.
+// On a stretched grid G is the transpose of -D under the volumes F of faces and V of cells (grid/metric.h),
+// and the solver is its own under V: the transpose is the same, of u_bar / F and p_bar / V, times F.
 // Tests: tests/fluid/flow_test.cpp.
 #pragma once
 

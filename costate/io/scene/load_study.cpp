@@ -105,7 +105,7 @@ const std::vector<Section>& sections() {
        open_rollout<read_particles>},
       {"model", {"contact"}, open_rollout<read_bodies>},
       {"grid", {}, open_rollout<read_grid>},
-      {"flow", {"obstacles", "scalars", "tracers", "probes"}, open_rollout<read_flow>},
+      {"flow", {"obstacles", "scalars", "reactions", "tracers", "probes"}, open_rollout<read_flow>},
       {"springs", {"masses", "links", "planes"}, open_rollout<read_springs>},
       {"molecules", {"atoms", "potentials", "rigid_bonds"}, open_rollout<read_molecules>}};
   return kSections;

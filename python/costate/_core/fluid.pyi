@@ -7,11 +7,12 @@ import numpy.typing
 import costate._core
 
 
-def flow(cells: Sequence[int], *, width: numpy.typing.ArrayLike = 1.0, dt: float = 0.01, viscosity: numpy.typing.ArrayLike = 0.01, force: object | None = None, sides: dict = {}, obstacles: list = [], scalars: list = [], push: bool = False, scheme: str = 'rk3', pressure: bool = False, resistance: numpy.typing.ArrayLike = 0.0, smagorinsky: float = 0.0, implicit: bool = False, limited: bool = False, tracers: list = [], probes: list = [], dissipation: bool = False) -> costate._core.System:
+def flow(cells: Sequence[int], *, width: object = 1.0, dt: float = 0.01, viscosity: numpy.typing.ArrayLike = 0.01, force: object | None = None, sides: dict = {}, obstacles: list = [], scalars: list = [], push: bool = False, scheme: str = 'rk3', pressure: bool = False, resistance: numpy.typing.ArrayLike = 0.0, smagorinsky: float = 0.0, implicit: bool = False, limited: bool = False, tracers: list = [], probes: list = [], dissipation: bool = False, reactions: list = []) -> costate._core.System:
     """
     Incompressible flow in a box of cells = (nx, ny) or (nx, ny, nz), on a staggered grid.
 
-    width      of a cell: one number, or one per axis
+    width      of a cell: one number, or one per axis; on a stretched grid, for an axis, one per cell, or pairs
+               of a place and how wide cells are there: [[0, 4], [0.15, 1], [0.35, 1], [2.2, 8]]
     viscosity  one number, or one per cell; force: one number per axis
     sides      {'west': {'velocity': [u, v], 'driven': False}, 'east': 'outflow', 'south': 'wall', 'north': 'slip'};
                others are periodic. A component is one number, or one per face. Driven: a control
@@ -22,6 +23,7 @@ def flow(cells: Sequence[int], *, width: numpy.typing.ArrayLike = 1.0, dt: float
                the flow moves it; mass and inertia beyond the fluid it displaces
     scalars    [{'name': 'c', 'diffusivity': 0.01, 'buoyancy': [0, 0], 'source': 0, 'sides': {'south': 1},
                'carried': 'central'}]; or 'limited': upwind without ripples; 'semi_lagrangian', 'mac_cormack': with the scheme 'semi_lagrangian'
+    reactions  [{'name': 'burning', 'rate': 1.0, 'takes': {'A': 1, 'B': 2}, 'makes': {'C': 1}}] of scalars: rate A B^2 per second
     push       a force on every face is a control
     scheme     'rk3', 'euler', for smoke 'semi_lagrangian'; 'stokes': a step leads to the steady creeping flow
     pressure   the state has 'p' of every cell, over density
@@ -35,5 +37,5 @@ def flow(cells: Sequence[int], *, width: numpy.typing.ArrayLike = 1.0, dt: float
 
     state      'u', 'v', 'w' on faces, x fastest, nx + 1 per row of 'u' where x does not wrap; scalars in cells;
                '<obstacle>/force', '<obstacle>/torque' of the last step; '<obstacle>/moved', '<obstacle>/turned' of one that moves, '<obstacle>/rate' of a free one
-    parameter  'viscosity' per cell, 'force', 'dt', 'west/u', ..., '<scalar>/diffusivity', '<obstacle>/center', ...
+    parameter  'viscosity' per cell, 'force', 'dt', 'west/u', ..., '<scalar>/diffusivity', '<reaction>/rate', '<obstacle>/center', ...
     """

@@ -102,12 +102,62 @@ TEST(FlowSection, AVolumeIsDrawnInLayersAndTracersAsParticles) {
   EXPECT_EQ(r.materials[0].name, "dye");
 }
 
+TEST(FlowSection, AStretchedGridHasARightGradientAndPixelsOfOneSize) {
+  const std::string text =
+      "[run]\nduration = 0.2\ndt = 0.02\n"
+      "[flow]\ncells = [16, 9]\nwidth = [[[0, 2], [0.5, 1], [1.5, 3]], [0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, "
+      "0.1, 0.2]]\n"
+      "viscosity = 0.02\nshow = \"T\"\n"
+      "sides = {west = {velocity = [\"y*(1 - y)\", 0.0]}, east = \"outflow\", south = \"wall\", north = "
+      "\"slip\"}\n"
+      "[[obstacles]]\nname = \"disc\"\ncenter = [0.6, 0.4]\nsize = 0.2\n"
+      "[[scalars]]\nname = \"T\"\nbuoyancy = [0.0, 1.0]\n"
+      "[start]\nu = \"y*(1 - y)\"\nT = \"x + 10*y\"\n";
+  expect_right(text +
+               "[[loss]]\nkind = \"position\"\nof = \"disc/force/0\"\ntarget = 0.5\n"
+               "[optimize]\nvariables = [\"parameters.disc/size\", \"parameters.west/u\"]\n");
+  const auto study = parse_study(text, "f.toml", {});
+  const Recording r = study->run(study->start()).recording;
+  ASSERT_EQ(r.images[0].rows, 10U);
+  ASSERT_GT(r.images[0].columns, 16U);
+  // T of the cell that the middle of a pixel lies in; the uppermost cell is as high as two pixels.
+  const auto at = [&](std::size_t column, std::size_t row) {
+    return r.images[0].values[row * r.images[0].columns + column];
+  };
+  EXPECT_NEAR(at(0, 1) - at(0, 0), 1, 1e-5);
+  EXPECT_NEAR(at(0, 8) - at(0, 7), 1.5, 1e-5);
+  EXPECT_EQ(at(0, 9), at(0, 8));
+  for (std::size_t i = 0; i < r.images[0].columns; ++i) {
+    const double middle = 1.5 * (double(i) + 0.5) / r.images[0].columns;
+    EXPECT_NEAR(at(i, 0) - 0.5, middle, 0.09) << i;  // within half of the widest cell
+  }
+}
+
+TEST(FlowSection, ReactionsHaveARightGradient) {
+  const std::string text =
+      kChannel +
+      "[[scalars]]\nname = \"A\"\n[[scalars]]\nname = \"B\"\n[start]\nA = \"x\"\nB = 0.5\n"
+      "[[reactions]]\nname = \"burning\"\nrate = 2.0\ntakes = {A = 1, B = 2}\nmakes = {B = 3}\n"
+      "[[loss]]\nkind = \"position\"\nof = \"A/40\"\ntarget = 0.1\n"
+      "[optimize]\nvariables = [\"parameters.burning/rate\"]\n";
+  expect_right(text);
+  std::string wrong = text;
+  wrong.replace(wrong.find("{A = 1"), 6, "{C = 1");
+  expect_error([&] { parse_study(wrong, "f.toml"); }, "there is no scalar 'C'", "add it to [[scalars]]");
+}
+
 TEST(FlowSection, MistakesHaveTheirPlace) {
   const auto open = [](const std::string& text) { return [text] { return parse_study(text, "f.toml"); }; };
   expect_error(open("[flow]\ncells = [8]\nwidth = 0.1\n"), "f.toml:2:9: cells are two or three numbers");
   expect_error(open("[flow]\ncells = [4096, 4096, 4096]\nwidth = 0.1\n"),
                "f.toml:2:9: a flow in a file has at most");
   expect_error(open("[flow]\ncells = [8, 8]\n"), "[flow]", "width = 0.01");
+  expect_error(open("[flow]\ncells = [8, 8]\nwidth = [0.1]\n"),
+               "f.toml:3:9: the width of a cell is one number");
+  expect_error(open("[flow]\ncells = [8, 8]\nwidth = [[[0, 1], [0, 2]], 0.1]\n"),
+               "f.toml:3:10: at the place 0", "write pairs");
+  expect_error(open("[flow]\ncells = [8, 8]\nwidth = [[0.1, 0.1], 0.1]\n"), "an axis of 8 cells has 2 widths",
+               "one width per cell");
   expect_error(open("[flow]\ncells = [8, 8]\nwidth = 0.1\nsides = {west = \"wal\"}\n"),
                "f.toml:4:17: there is no kind of side 'wal'", "outflow");
   expect_error(open("[flow]\ncells = [8, 8]\nwidth = 0.1\nsides = {top = \"wall\"}\n"),

@@ -42,7 +42,7 @@ TEST(Sections, AFlowIsDrawnAsImagesWithItsBodies) {
 }
 
 TEST(Sections, WavesAndSpringsAreRunCheckedAndOptimised) {
-  for (const std::string name : {"pond", "plate", "hopping_frame", "cylinder", "front", "tow"}) {
+  for (const std::string name : {"pond", "plate", "hopping_frame", "cylinder", "front", "tow", "foil"}) {
     SCOPED_TRACE(name);
     const auto checked = load_study(kScenes + name + ".toml", {.for_check = true, .most_steps = 60});
     for (const check::Result& r : study::check_gradient(*checked))

@@ -13,6 +13,7 @@
 #include "costate/core/text.h"
 #include "costate/fluid/flow.h"
 #include "costate/fluid/flow_places.h"
+#include "costate/fluid/grid/graded.h"
 #include "costate/fluid/obstacles/outline.h"
 #include "costate/io/scene/section.h"
 #include "costate/io/scene/sections/flow_picture.h"
@@ -63,6 +64,28 @@ std::size_t side_number(const SceneFile& file, Place place, const std::string& n
       dim == 2 ? "there is west, east, south, north" : "there is west, east, south, north, bottom, top");
 }
 
+// Of the cells along an axis: a number, one per cell, or pairs of a place and how wide cells are there.
+void read_width(const SceneFile& file, const TomlValue& v, std::size_t axis, fluid::FlowOptions& o) {
+  if (!v.is(TomlValue::Kind::array)) {
+    o.width[axis] = file.number(v, "width");
+    if (!(o.width[axis] > 0)) file.fail(v.place, "the width of a cell must be positive");
+  } else if (!v.items.empty() && v.items[0].is(TomlValue::Kind::array)) {
+    std::vector<std::array<double, 2>> at;
+    for (const TomlValue& pair : v.items) {
+      const auto x = file.vector(pair, "a place and a width", 2);
+      at.push_back({x[0], x[1]});
+    }
+    o.widths[axis] = file.told_at(v.place, [&] { return fluid::graded_widths(at, o.cells[axis]); });
+  } else {
+    o.widths[axis] = file.numbers(v, "width");
+    if (std::int64_t(o.widths[axis].size()) != o.cells[axis])
+      file.fail(v.place,
+                "an axis of " + std::to_string(o.cells[axis]) + " cells has " +
+                    std::to_string(o.widths[axis].size()) + " widths",
+                "give one width per cell");
+  }
+}
+
 void read_cells(const SceneFile& file, const TomlValue& table, fluid::FlowOptions& o) {
   const TomlValue& cells =
       file.required(table, "cells", "[flow]", "add the number of cells: cells = [96, 64], or three numbers");
@@ -74,13 +97,10 @@ void read_cells(const SceneFile& file, const TomlValue& table, fluid::FlowOption
   if (all > kMostInAll)
     file.fail(cells.place, "a flow in a file has at most " + std::to_string(kMostInAll) + " cells");
   const TomlValue& width = file.required(table, "width", "[flow]", "add the width of a cell: width = 0.01");
-  const std::vector<double> widths = file.one_or_more(width, "width");
-  if (widths.size() != 1 && widths.size() != dim)
+  const bool per_axis = width.is(TomlValue::Kind::array);
+  if (per_axis && width.items.size() != dim)
     file.fail(width.place, "the width of a cell is one number, or one per axis");
-  for (std::size_t a = 0; a < dim; ++a) {
-    o.width[a] = widths[widths.size() == 1 ? 0 : a];
-    if (!(o.width[a] > 0)) file.fail(width.place, "the width of a cell must be positive");
-  }
+  for (std::size_t a = 0; a < dim; ++a) read_width(file, per_axis ? width.items[a] : width, a, o);
 }
 
 // sides = {west = {velocity = ["4*y*(1 - y)", 0]}, east = "outflow", south = "wall", north = "slip"}
@@ -283,6 +303,27 @@ std::vector<double> tracer_places(const SceneFile& file, const TomlValue& table,
       }
   return places;
 }
+// name, rate, takes = {A = 1, B = 2}, makes = {C = 1}
+void read_reactions(const SceneFile& file, fluid::FlowOptions& o) {
+  const auto counts = [&](const TomlValue& table, const char* key) {
+    std::vector<int> of(o.scalars.size(), 0);
+    const TomlValue* v = table.find(key);
+    for (std::size_t i = 0; v && i < file.table(*v, key).keys.size(); ++i) {
+      const auto s = std::ranges::find(o.scalars, v->keys[i], &fluid::Scalar::name);
+      if (s == o.scalars.end())
+        file.fail(v->key_places[i], "there is no scalar '" + v->keys[i] + "'", "add it to [[scalars]]");
+      of[std::size_t(s - o.scalars.begin())] = int(file.count(v->items[i], key, 8));
+    }
+    return of;
+  };
+  for (const TomlValue& table : file.tables("reactions", 16)) {
+    file.require_known_keys(table, {"name", "rate", "takes", "makes"}, "[[reactions]]");
+    o.reactions.push_back({.name = file.name_of(table, "a reaction", "reaction"),
+                           .rate = file.number_or(table, "rate", 1),
+                           .takes = counts(table, "takes"),
+                           .makes = counts(table, "makes")});
+  }
+}
 void read_tracers(const SceneFile& file, fluid::FlowOptions& o) {
   const int dim = int(o.cells.size());
   for (const TomlValue& table : file.tables("tracers", 100)) {
@@ -393,6 +434,7 @@ Draft read_flow(const SceneFile& file) {
   std::size_t controls = 0;
   read_obstacles(file, o, draft, controls);
   read_scalars(file, o);
+  read_reactions(file, o);
   read_tracers(file, o);
   read_probes(file, o);
   read_run(file, o.dt, 1, setup);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 #include <utility>
 
 #include "costate/fluid/flow_places.h"
@@ -16,6 +17,25 @@ const std::string kVolume = ", volume";
 bool is_volume(const std::string& name) { return name.ends_with(kVolume); }
 std::string field_of(const std::string& name) {
   return is_volume(name) ? name.substr(0, name.size() - kVolume.size()) : name;
+}
+
+constexpr std::size_t kMostPixels = 1024;  // along an axis of a stretched grid
+
+// The cell that each pixel along an axis shows: the one that its middle lies in.
+std::vector<std::int64_t> cells_of_pixels(const std::vector<double>& faces,
+                                          const std::vector<double>& widths) {
+  std::vector<std::int64_t> cells(faces.size() - 1);
+  std::iota(cells.begin(), cells.end(), 0);
+  if (widths.empty()) return cells;
+  const double finest = *std::min_element(widths.begin(), widths.end());
+  const std::size_t pixels =
+      std::clamp(std::size_t(faces.back() / finest + 0.5), cells.size(), std::max(kMostPixels, cells.size()));
+  cells.resize(pixels);
+  for (std::size_t k = 0; k < pixels; ++k) {
+    const double place = (double(k) + 0.5) / double(pixels) * faces.back();
+    cells[k] = std::upper_bound(faces.begin() + 1, faces.end() - 1, place) - faces.begin() - 1;
+  }
+  return cells;
 }
 
 }  // namespace
@@ -34,6 +54,8 @@ FlowPicture::FlowPicture(const fluid::FlowOptions& o, const Signature& signature
     : options_(o), signature_(signature), dim_(o.cells.size()), names_(names(o)) {
   for (std::size_t c = 0; c < dim_; ++c) {
     n_[c] = o.cells[c];
+    faces_[c] = fluid::face_lines(o, c);
+    shown_[c] = cells_of_pixels(faces_[c], o.widths[c]);
     components_.push_back(
         {signature.find(Role::state, fluid::kComponents[c]).offset, fluid::face_counts(o, int(c))});
   }
@@ -60,7 +82,14 @@ double FlowPicture::vorticity(const std::vector<double>& state, Cell at, std::si
       ++next[c];
       return (speed(state, c, cell) + speed(state, c, next)) / 2;
     };
-    return (middle(high) - middle(low)) / (double(high[along] - low[along]) * options_.width[along]);
+    // Across a side that wraps the cells beyond are as wide as these.
+    const auto width = [&](std::int64_t cell) {
+      cell = (cell + n_[along]) % n_[along];
+      return faces_[along][std::size_t(cell + 1)] - faces_[along][std::size_t(cell)];
+    };
+    double distance = 0;
+    for (std::int64_t k = low[along]; k < high[along]; ++k) distance += (width(k) + width(k + 1)) / 2;
+    return (middle(high) - middle(low)) / distance;
   };
   const std::size_t a = (across + 1) % 3, b = (across + 2) % 3;
   return slope(b, a) - slope(a, b);
@@ -86,15 +115,19 @@ void FlowPicture::draw(Image& image, const std::vector<double>& state, std::size
   const std::int64_t field = turns || moves ? 0 : signature_.find(Role::state, name).offset;
   Cell at{};
   if (dim_ == 3) {  // the corner of cell n / 2 lies in the middle of the box
-    const double cells = double(image.corner[across]) / options_.width[across];
-    at[across] = std::clamp<std::int64_t>(std::int64_t(cells + 1e-3), 0, n_[across] - 1);
+    const std::vector<double>& faces = faces_[across];
+    const auto above = std::upper_bound(
+        faces.begin(), faces.end(), double(image.corner[across]) + 1e-3 * faces.back() / double(n_[across]));
+    at[across] = std::clamp<std::int64_t>(above - faces.begin() - 1, 0, n_[across] - 1);
   }
-  for (at[b] = 0; at[b] < n_[b]; ++at[b])
-    for (at[a] = 0; at[a] < n_[a]; ++at[a])
+  for (const std::int64_t row : shown_[b])
+    for (const std::int64_t column : shown_[a]) {
+      at[b] = row, at[a] = column;
       image.values.push_back(
           float(turns   ? vorticity(state, at, across)
                 : moves ? speed(state, at)
                         : state[std::size_t(field + (at[2] * n_[1] + at[1]) * n_[0] + at[0])]));
+    }
 }
 
 // A flat shape around its middle; point(t), t from 0 to 2 pi.
@@ -114,7 +147,6 @@ Shape fan(const Point& point) {
 // ends; in three dimensions the faces between cells inside and outside.
 Shape FlowPicture::filled(const double* depth) const {
   Shape shape{.kind = Shape::Kind::mesh};
-  const auto& h = options_.width;
   const auto add = [&](const std::vector<std::array<double, 3>>& corners) {
     const auto first = std::uint32_t(shape.vertices.size() / 3);
     for (const auto& c : corners)
@@ -134,12 +166,12 @@ Shape FlowPicture::filled(const double* depth) const {
           return Cell{c[0] + d[0], c[1] + d[1], 0};
         };
         const Cell p = place(k), q = place(k + 1);
-        const auto middle = [&](double t) {
-          return std::array<double, 3>{(double(p[0]) + t * double(q[0] - p[0]) + 0.5) * h[0],
-                                       (double(p[1]) + t * double(q[1] - p[1]) + 0.5) * h[1], 0};
+        const auto between = [&](double t) {
+          return std::array<double, 3>{(1 - t) * cell_middle(0, p[0]) + t * cell_middle(0, q[0]),
+                                       (1 - t) * cell_middle(1, p[1]) + t * cell_middle(1, q[1]), 0};
         };
-        if (at(p) > 0) corners.push_back(middle(0));
-        if ((at(p) > 0) != (at(q) > 0)) corners.push_back(middle(at(p) / (at(p) - at(q))));
+        if (at(p) > 0) corners.push_back(between(0));
+        if ((at(p) > 0) != (at(q) > 0)) corners.push_back(between(at(p) / (at(p) - at(q))));
       }
       add(corners);
     }
@@ -155,9 +187,10 @@ Shape FlowPicture::filled(const double* depth) const {
             std::vector<std::array<double, 3>> corners;
             for (const auto& [s, t] : {std::pair{0, 0}, {1, 0}, {1, 1}, {0, 1}}) {
               std::array<double, 3> x{};
-              x[a] = double(c[a] + end) * h[a];
-              x[(a + 1) % 3] = double(c[(a + 1) % 3] + (end ? s : t)) * h[(a + 1) % 3];
-              x[(a + 2) % 3] = double(c[(a + 2) % 3] + (end ? t : s)) * h[(a + 2) % 3];
+              const auto face = [&](std::size_t b, int step) { return faces_[b][std::size_t(c[b] + step)]; };
+              x[a] = face(a, end);
+              x[(a + 1) % 3] = face((a + 1) % 3, end ? s : t);
+              x[(a + 2) % 3] = face((a + 2) % 3, end ? t : s);
               corners.push_back(x);
             }
             add(corners);
@@ -177,7 +210,7 @@ Body FlowPicture::body(const fluid::Obstacle& o, const std::vector<double>& p) c
   Pose& pose = body.poses[0];
   for (std::size_t a = 0; a < dim_; ++a) pose[a] = float(center[a]);
   // In front of the image.
-  if (dim_ == 2) pose[2] = float(0.002 * double(n_[0]) * options_.width[0]);
+  if (dim_ == 2) pose[2] = float(0.002 * faces_[0].back());
   const auto turn = [&] {
     const double angle = *numbers("angle");
     pose[3] = float(std::cos(angle / 2)), pose[6] = float(std::sin(angle / 2));
@@ -232,11 +265,14 @@ void FlowPicture::begin(const study::Inputs& inputs) {
   recording_ = {};
   recording_.up = dim_ == 2 ? 'y' : 'z';
   std::array<float, 3> length{};
-  for (std::size_t a = 0; a < dim_; ++a) length[a] = float(double(n_[a]) * options_.width[a]);
+  for (std::size_t a = 0; a < dim_; ++a) length[a] = float(faces_[a].back());
   for (const std::string& name : names_) {
     for (std::size_t across = dim_ == 2 ? 2 : 0; across < 3; ++across) {
       const std::size_t a = across == 0 ? 1 : 0, b = across == 2 ? 1 : 2;
-      Image image{.name = name, .unit = "", .columns = std::uint32_t(n_[a]), .rows = std::uint32_t(n_[b])};
+      Image image{.name = name,
+                  .unit = "",
+                  .columns = std::uint32_t(shown_[a].size()),
+                  .rows = std::uint32_t(shown_[b].size())};
       image.unit = name == "speed" ? "m/s" : name == "vorticity" ? "1/s" : name == "p" ? "m²/s²" : "";
       image.about_zero = name == "vorticity" || name == "p";
       image.along = image.across = {};
@@ -254,8 +290,9 @@ void FlowPicture::begin(const study::Inputs& inputs) {
     recording_.particles.material.insert(recording_.particles.material.end(),
                                          std::size_t(options_.tracers[t].count), std::uint8_t(t));
   }
-  recording_.particles.radius =
-      float(0.25 * *std::min_element(options_.width.begin(), options_.width.begin() + std::ptrdiff_t(dim_)));
+  double pixel = faces_[0].back();
+  for (std::size_t a = 0; a < dim_; ++a) pixel = std::min(pixel, faces_[a].back() / double(shown_[a].size()));
+  recording_.particles.radius = float(0.25 * pixel);
   for (const fluid::Obstacle& o : options_.obstacles) recording_.bodies.push_back(body(o, inputs.p));
 }
 
@@ -266,7 +303,7 @@ void FlowPicture::draw_tracers(const std::vector<double>& state) {
     for (std::size_t k = 0; k < std::size_t(t.count); ++k) {
       std::array<double, 3> x = {};
       for (std::size_t a = 0; a < dim_; ++a) {
-        const double length = double(n_[a]) * options_.width[a];
+        const double length = faces_[a].back();
         x[a] = state[at + dim_ * k + a];
         if (options_.sides[2 * a].kind == fluid::Side::Kind::periodic)
           x[a] -= length * std::floor(x[a] / length);

@@ -1,7 +1,7 @@
 // A flow over time as coloured images: scalars, speed, vorticity, and the pressure where the state has it. In
 // three dimensions three slices through the middle, with the vorticity across each, and of scalars
 // layers of the whole box across every axis ("smoke, volume"), which the page draws translucent. Obstacles
-// are drawn as bodies, tracers as particles.
+// are drawn as bodies, tracers as particles. Pixels have one size, also where cells have not.
 #pragma once
 
 #include "costate/fluid/flow.h"
@@ -37,10 +37,18 @@ class FlowPicture final : public study::Picture {
   Shape filled(const double* depth) const;
   Body body(const fluid::Obstacle& obstacle, const std::vector<double>& p) const;
 
+  double cell_middle(std::size_t axis, std::int64_t cell) const {
+    return (faces_[axis][std::size_t(cell)] + faces_[axis][std::size_t(cell + 1)]) / 2;
+  }
+
   fluid::FlowOptions options_;
   Signature signature_;
   std::size_t dim_;
   Cell n_ = {1, 1, 1};
+  std::array<std::vector<double>, 3> faces_;  // their places along each axis
+  // The cell that each column or row of an image shows: as many as cells, or on a stretched grid as the
+  // finest cells would need.
+  std::array<std::vector<std::int64_t>, 3> shown_;
   std::vector<Component> components_;
   std::vector<std::string> names_;
   Recording recording_;
