@@ -108,7 +108,8 @@ def of_a_peer(name, seed, settings, method):
         model = stable_baselines3.SAC("MlpPolicy", Worlds(1), seed=seed, device="cpu").learn(settings["steps"])
         normal = np.asarray
     spent = time.process_time() - begun
-    return lambda seen: model.predict(normal(seen), deterministic=True)[0], spent, {"peer": f"stable-baselines3 {stable_baselines3.__version__} {method}"}
+    peer = {"peer": f"stable-baselines3 {stable_baselines3.__version__} {method}"}
+    return lambda seen: model.predict(normal(seen), deterministic=True)[0], spent, peer
 
 
 def main():

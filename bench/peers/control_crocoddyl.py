@@ -79,8 +79,10 @@ def main():
     lqr = crocoddyl.ActionModelLQR.Random(37, 12)
     problem = crocoddyl.ShootingProblem(np.ones(37), [lqr] * 100, lqr)
     say("LQR, 37 states, 12 controls, 100 steps", "iteration", iteration(problem, seconds, 1), "ms")
-    for task, physics, steps, dt, moved, bent, u in (("double pendulum", chain(2), 100, 0.01, 2, 0.2, 0.0), ("arm of 7 joints", chain(7), 100, 0.01, 7, 0.2, 0.0),
-                                                     ("quadrotor", quadrotor(), 33, 0.03, 3, 0.0, 0.2 * 9.81)):
+    hover = 0.2 * 9.81
+    for task, physics, steps, dt, moved, bent, u in (("double pendulum", chain(2), 100, 0.01, 2, 0.2, 0.0),
+                                                     ("arm of 7 joints", chain(7), 100, 0.01, 7, 0.2, 0.0),
+                                                     ("quadrotor", quadrotor(), 33, 0.03, 3, 0.0, hover)):
         problem = reach(*physics, steps, dt, moved, bent)
         say(f"{task}, {steps} steps", "iteration", iteration(problem, seconds, 5, np.full(physics[1].nu, u)), "ms")
 

@@ -177,7 +177,8 @@ def rollout(sim: _core.Rollout) -> Callable[..., Any]:
     return simulate
 
 
-_RANKS = {"A": 2, "B": 2, "c": 1, "Q": 2, "R": 2, "S": 2, "q": 1, "r": 1, "Qf": 2, "qf": 1, "x0": 1, "lower": 1, "upper": 1, "x_lower": 1, "x_upper": 1}
+_RANKS = {"A": 2, "B": 2, "c": 1, "Q": 2, "R": 2, "S": 2, "q": 1, "r": 1, "Qf": 2, "qf": 1, "x0": 1,
+          "lower": 1, "upper": 1, "x_lower": 1, "x_upper": 1}
 _ONCE = ("Qf", "qf", "x0")  # not of each step
 
 
