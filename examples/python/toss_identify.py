@@ -13,7 +13,7 @@ import numpy as np
 import costate
 from picture import arguments, figure
 
-HALF_WIDTH, CORNER = 0.0524, 0.001  # m; the corners are small spheres, so that every model of contact sees the same body
+HALF_WIDTH, CORNER = 0.0524, 0.006  # m; the corners are spheres, so that every model of contact sees the same body
 FITTED = 30  # tosses of a long recording; the others judge
 AFTER, PARTS = 10, 4  # frames after the last one in flight; steps per frame
 REST = 0.2  # m/s: what would come back more slowly stays, so that a cube that settles has no hundreds of small impacts
