@@ -41,7 +41,8 @@ void riccati(benchmark::State& state, int n, int m) {
   report(state, {.items = 1});
 }
 
-// A model reaches for another pose, whose numbers q[first..last) are 0.1 off, from those bent and from controls u.
+// A model reaches for another pose, whose numbers q[first..last) are 0.1 off, from those bent and from
+// controls u.
 void reach(benchmark::State& state, rigid::Model model, std::int64_t steps, int first, int last,
            double bent = 0, double u = 0) {
   model.options.integrator = rigid::Integrator::euler;

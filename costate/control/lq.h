@@ -1,5 +1,5 @@
-// Linear-quadratic optimal control over N steps, with bounds on controls and states, and the derivatives of its
-// solution: what a linear MPC controller solves, as a layer that gradients pass through.
+// Linear-quadratic optimal control over N steps, with bounds on controls and states, and the derivatives of
+// its solution: what a linear MPC controller solves, as a layer that gradients pass through.
 //
 //   minimise  J = sum_{k<N} 1/2 x'Q x + u'S x + 1/2 u'R u + q'x + r'u  +  1/2 x_N'Qf x_N + qf'x_N
 //   x_{k+1} = A x_k + B u_k + c,      lower <= u_k <= upper,      x_lower <= x_{k+1} <= x_upper
@@ -18,7 +18,8 @@
 //   x_upper_ or x_lower_ = -nu
 //
 // The tangent is in lq_tangent.cpp.
-// Of the value alone (envelope theorem): A_ = lambda x', Q_ = x x'/2, x_upper_ = -y, and so on: nothing is solved.
+// Of the value alone (envelope theorem): A_ = lambda x', Q_ = x x'/2, x_upper_ = -y, and so on: nothing is
+// solved.
 //
 // [1] Bertsekas: Projected Newton methods for optimization problems with simple constraints (1982).
 // [2] Amos, Rodriguez, Sacks, Boots, Kolter: Differentiable MPC for end-to-end planning and control (2018).
@@ -31,7 +32,8 @@
 namespace costate::control {
 
 // Row-major. Each of A, B, c, Q, S, R, q, r and the bounds is given once for all steps, or for each step.
-// Row k of the bounds of states is of x_{k+1}. Empty: zero; of a bound: none. A cotangent has the same shape as what it is the cotangent of.
+// Row k of the bounds of states is of x_{k+1}. Empty: zero; of a bound: none. A cotangent has the same shape
+// as what it is the cotangent of.
 struct LinearQuadratic {
   int states = 0, controls = 0, steps = 0;
   std::vector<double> A, B, c = {};

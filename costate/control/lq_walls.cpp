@@ -107,10 +107,10 @@ Eigen::VectorXd pushes_of(const Eigen::MatrixXd& S, double price, const Eigen::V
               Error::Kind::numerics);
 }
 
-// One climb. False: there is nothing more to gain. Where the controls that could move a state are at their bounds
-// D is a line and Newton's step endless. With all controls free D would be curved the most, and a step of that
-// curvature does not go too far; often some times its length is better, and where walls that stop pushing change
-// the direction a price shortens it.
+// One climb. False: there is nothing more to gain. Where the controls that could move a state are at their
+// bounds D is a line and Newton's step endless. With all controls free D would be curved the most, and a step
+// of that curvature does not go too far; often some times its length is better, and where walls that stop
+// pushing change the direction a price shortens it.
 bool climb(const LinearQuadratic& p, const Bounds& bounds, const std::vector<int>& rows,
            const Eigen::VectorXd& off, Dual& at) {
   LqPass pass(p);

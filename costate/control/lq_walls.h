@@ -27,8 +27,8 @@ LinearQuadraticSolution solve_walls(const LinearQuadratic& problem);
 // The states that a wall holds: entries of x, steps + 1 rows.
 std::vector<int> held_states(const LinearQuadratic& problem, const LinearQuadraticSolution& solution);
 
-// Solves with the factors of `pass` for terms t plus E'nu, with nu such that the states at `rows` come to `at`
-// (empty: zero). Returns nu; v, w, mu as LqPass::solve.
+// Solves with the factors of `pass` for terms t plus E'nu, with nu such that the states at `rows` come to
+// `at` (empty: zero). Returns nu; v, w, mu as LqPass::solve.
 std::vector<double> solve_held(LqPass& pass, const LinearQuadratic& problem, const std::vector<int>& rows,
                                const std::vector<double>& at, const LqPass::Terms& t, double* v, double* w,
                                double* mu);

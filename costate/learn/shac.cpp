@@ -23,10 +23,11 @@
 // where it acts, on the cotangent that comes by, which costs nothing; its logarithm is counted, and the dual
 // is bounded, so that one stiff contact does not hold the horizon down for long.
 //
-// Where an episode ends is a jump of the return, which the derivatives above do not see: an edge, m(y) = 0 of the
-// task's `alive`, with a lot on one side and nothing on the other. The expectation over starts and noise has a
-// derivative there all the same, how dense the states are at the edge times how fast they move across it times
-// what is lost. With a kernel of width w for the density, k = s (1 - s), s = 1/(1 + exp(-m/w)), each decision adds
+// Where an episode ends is a jump of the return, which the derivatives above do not see: an edge, m(y) = 0 of
+// the task's `alive`, with a lot on one side and nothing on the other. The expectation over starts and noise
+// has a derivative there all the same, how dense the states are at the edge times how fast they move across
+// it times what is lost. With a kernel of width w for the density, k = s (1 - s), s = 1/(1 + exp(-m/w)), each
+// decision adds
 //
 //   y_ -= gamma^k (r(alive) - r(ended) + gamma V'(y)) k(m/w)/w m_y         `edge` is w; without it, none
 //

@@ -21,8 +21,8 @@
 
 namespace costate::learn {
 
-// Parameters of the plant that differ from episode to episode (variation.h): names, as a glob, and by which part
-// of themselves, up and down.
+// Parameters of the plant that differ from episode to episode (variation.h): names, as a glob, and by which
+// part of themselves, up and down.
 struct Varied {
   std::string names;
   double by = 0;

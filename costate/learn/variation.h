@@ -1,5 +1,5 @@
-// Variation: parameters of a plant that differ from world to world, and are drawn anew when an episode begins,
-// so that a policy does not learn one body, one floor, one motor (domain randomisation [1]).
+// Variation: parameters of a plant that differ from world to world, and are drawn anew when an episode
+// begins, so that a policy does not learn one body, one floor, one motor (domain randomisation [1]).
 //
 //   p = p0 (1 + by (2 r - 1)),   r uniform, one per parameter, world and episode: a function of the seed
 //

@@ -1,4 +1,5 @@
-// Bounds on states: against closed forms, and the conditions that only the solution of a convex problem meets.
+// Bounds on states: against closed forms, and the conditions that only the solution of a convex problem
+// meets.
 #include "costate/control/lq_walls.h"
 
 #include <gtest/gtest.h>

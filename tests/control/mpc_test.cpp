@@ -76,8 +76,8 @@ TEST(Mpc, ASavedPlanGoesOnAsIfNothingHappened) {
   EXPECT_EQ(second.latest().u, first.latest().u);  // nothing was lost
 }
 
-// A pendulum is to be held at half a radian, and carries a load that the model does not know. A twin estimates
-// the load from the angle, and plans with it leave no offset.
+// A pendulum is to be held at half a radian, and carries a load that the model does not know. A twin
+// estimates the load from the angle, and plans with it leave no offset.
 struct Loaded {
   Signature fields;
   std::shared_ptr<const System<double>> system;

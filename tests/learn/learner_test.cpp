@@ -110,8 +110,8 @@ TEST(Learner, ShacsGradientGoesThroughTheMemory) {
   expect_gradient_of_differences(options);
 }
 
-// x0 is uniform on (-2, 2), the next state x0 + u, and the only reward to be there below 1: its expectation is
-// (3 - u)/4, and changes by -1/4 per unit of u although no reward that was seen changes.
+// x0 is uniform on (-2, 2), the next state x0 + u, and the only reward to be there below 1: its expectation
+// is (3 - u)/4, and changes by -1/4 per unit of u although no reward that was seen changes.
 Task below_one() {
   Signature s;
   s.state("x").control("u");
@@ -124,7 +124,7 @@ Task below_one() {
   return task;
 }
 
-// Of an iteration, and 2 sqrt 2 du/dz/4: z has a weight and a bias, whose input is 1.
+// Of an iteration, and sqrt 2 du/dz/4: z has a weight and a bias, whose input is 1.
 std::pair<double, double> norms_at_the_edge(double edge) {
   const LearnOptions options{.steps = 1,
                              .worlds = 100000,
