@@ -104,7 +104,7 @@ TEST(SoftSection, MistakesAreToldAtTheirPlace) {
   expect_error(open(kCloth + "[[parts]]\nname = \"m\"\nover = \"flg\"\nmaterial = \"cotton\"\n"),
                "there is no part 'flg'", "flag");
   expect_error(open(kCloth + "[[parts]]\nname = \"m\"\nsize = [1.0, 1.0]\ncount = [1, 1]\ndriven = true\n"),
-               "driven and turns are keys of obstacles", "obstacle = true");
+               "driven, turns and body are keys of obstacles", "obstacle = true");
   expect_error(open(kCloth + "[[parts]]\nname = \"m\"\nfile = \"none.obj\"\n"),
                "none.obj: there is no such file");
   expect_error(open(kCloth + "[contact]\nself = true\ndistance = 0.2\n"), "apart at rest",
