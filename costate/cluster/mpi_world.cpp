@@ -18,7 +18,10 @@ class RankChannel final : public Channel {
  public:
   RankChannel() : rank_(mpi_rank()), ranks_(ranks_of_mpi()) {}
   ~RankChannel() override {
-    if (!failed_ && turn_ == 0) finish(true);
+    if (!failed_ && turn_ == 0)
+      finish(true);
+    else  // a slower rank may still receive what it was sent before: MPI reads these bytes until it ends
+      new std::deque<Sent>(std::move(sent_));
   }
   int rank() const override { return rank_; }
   int ranks() const override { return ranks_; }
@@ -46,8 +49,14 @@ class RankChannel final : public Channel {
       MPI_Status status;
       MPI_Iprobe(from, tag(kPiece), MPI_COMM_WORLD, &there, &status);
       if (there) return receive_of_mpi(status);
-      MPI_Iprobe(MPI_ANY_SOURCE, tag(kFailure), MPI_COMM_WORLD, &there, &status);
-      if (there) throw_failure(receive_of_mpi(status));
+      MPI_Iprobe(from, tag(kFailure), MPI_COMM_WORLD, &there, &status);
+      if (there) {
+        // What that rank sent before it failed comes first, and may have arrived between the two questions.
+        MPI_Status piece;
+        MPI_Iprobe(from, tag(kPiece), MPI_COMM_WORLD, &there, &piece);
+        if (there) return receive_of_mpi(piece);
+        throw_failure(receive_of_mpi(status));
+      }
       if (look % 64 == 0) finish(false), drop();
       if (look > 20000) ::usleep(20);  // the other rank needs the core more than we do
     }
@@ -91,10 +100,12 @@ class RankChannel final : public Channel {
       sent_.pop_front();
     }
   }
+  // Passes it on: a rank hears of a failure from the rank that it waits for, whoever has failed.
   [[noreturn]] void throw_failure(const std::string& words) {
-    failed_ = true;
     Reader from(words);
-    throw error_of(from);
+    const Error error = error_of(from);
+    fail(error);
+    throw error;
   }
   int rank_, ranks_, turn_ = 0;
   bool failed_ = false;

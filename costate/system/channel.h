@@ -33,7 +33,8 @@ class Channel {
     sent_[std::size_t(kind)] += std::int64_t(bytes.size());
     put(to, std::move(bytes));
   }
-  // The next message from that rank. Throws what fail() of another rank was told.
+  // The next message from that rank. Throws what fail() was told, there or at a rank that it waited for: a
+  // failure does not overtake what was sent before it, and so all ranks stop in the same exchange.
   std::string receive(int from) { return get(from); }
 
   // What every rank has said, in the order of the ranks. All ranks must call it.
@@ -52,7 +53,7 @@ class Channel {
     return all;
   }
 
-  // This rank cannot go on: every other one stops with the same Error, at its next receive().
+  // This rank cannot go on: others stop with the same Error where they wait for it.
   virtual void fail(const Error& error) = 0;
 
   std::int64_t sent(Traffic kind) const { return sent_[std::size_t(kind)]; }

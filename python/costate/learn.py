@@ -111,7 +111,7 @@ class Policy:
 def _spreads(vary):
     """{name: part} with numbers as they must be."""
     for name, by in vary.items():
-        if not isinstance(name, str) or not np.isscalar(by) or not np.isreal(by):
+        if not isinstance(name, str) or not isinstance(by, (int, float, np.integer, np.floating)):
             raise Error(f"vary has {name!r}: {by!r}; give names of parameters and numbers, vary={{'body/*/mass': 0.2}}")
     return {name: float(by) for name, by in vary.items()}
 

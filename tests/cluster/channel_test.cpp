@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <latch>
+#include <thread>
+
 #include "costate/cluster/world/channels.h"
 #include "tests/expect_error.h"
 
@@ -35,6 +39,23 @@ TEST(Channel, ARankThatFailsEndsTheWaitOfTheOthers) {
         });
       },
       "step 3: out of sand", "fetch some");
+}
+
+// Rank 2 still waits in an exchange that the others have ended when one of them fails.
+TEST(Channel, AFailureDoesNotOvertakeWhatOthersStillSend) {
+  const auto all = channels(3);
+  std::latch failed(1);
+  std::thread slow([&] {
+    failed.wait();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    all[0]->send(2, "of the exchange before", Traffic::sums);
+    costate::test::expect_error([&] { all[0]->receive(1); }, "out of sand", "");
+  });
+  all[1]->fail(Error("out of sand"));
+  failed.count_down();
+  EXPECT_EQ(all[2]->receive(0), "of the exchange before");
+  costate::test::expect_error([&] { all[2]->receive(0); }, "out of sand", "");
+  slow.join();
 }
 
 }  // namespace

@@ -98,7 +98,8 @@ def test_mistakes_are_errors():
 
 
 def test_policy_gradients_of_a_twin_are_exact():
-    env = costate.gym.VectorEnv("Hopper-v5", num_envs=2)
-    env.reset(seed=0)
-    value, gradient = env.rollout_value_and_grad(steps=3, hidden=4)
-    assert gradient.report.label == "exact" and np.isfinite(value)
+    for name, label in (("Swimmer-v5", "exact"), ("Hopper-v5", "time grid")):  # a knee of the hopper meets its limit
+        env = costate.gym.VectorEnv(name, num_envs=2)
+        env.reset(seed=0)
+        value, gradient = env.rollout_value_and_grad(steps=3, hidden=4)
+        assert gradient.report.label == label and np.isfinite(value)

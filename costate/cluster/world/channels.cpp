@@ -11,12 +11,13 @@ namespace costate::cluster {
 namespace {
 
 struct Mailboxes {
-  explicit Mailboxes(int count) : ranks(count), box(std::size_t(count) * std::size_t(count)) {}
+  explicit Mailboxes(int count)
+      : ranks(count), box(std::size_t(count) * std::size_t(count)), failure(std::size_t(count)) {}
   int ranks;
   std::mutex mutex;
   std::condition_variable arrived;
-  std::vector<std::deque<std::string>> box;  // [to][from]
-  std::optional<Error> failure;
+  std::vector<std::deque<std::string>> box;   // [to][from]
+  std::vector<std::optional<Error>> failure;  // of each rank
 };
 
 class InMemory final : public Channel {
@@ -26,8 +27,7 @@ class InMemory final : public Channel {
   int ranks() const override { return mail_->ranks; }
   void fail(const Error& error) override {
     const std::lock_guard lock(mail_->mutex);
-    if (!mail_->failure) mail_->failure = error;
-    mail_->arrived.notify_all();
+    stop(error);
   }
 
  protected:
@@ -39,14 +39,24 @@ class InMemory final : public Channel {
   std::string get(int from) override {
     std::unique_lock lock(mail_->mutex);
     auto& mine = box(rank_, from);
-    mail_->arrived.wait(lock, [&] { return !mine.empty() || mail_->failure; });
-    if (mine.empty()) throw *mail_->failure;
+    const std::optional<Error>& failure = mail_->failure[std::size_t(from)];
+    mail_->arrived.wait(lock, [&] { return !mine.empty() || failure; });
+    if (mine.empty()) {
+      stop(*failure);
+      throw *failure;
+    }
     std::string bytes = std::move(mine.front());
     mine.pop_front();
     return bytes;
   }
 
  private:
+  // With the mutex held.
+  void stop(const Error& error) {
+    std::optional<Error>& mine = mail_->failure[std::size_t(rank_)];
+    if (!mine) mine = error;
+    mail_->arrived.notify_all();
+  }
   std::deque<std::string>& box(int to, int from) {
     return mail_->box[std::size_t(to) * std::size_t(mail_->ranks) + std::size_t(from)];
   }

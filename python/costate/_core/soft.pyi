@@ -1,6 +1,7 @@
 """Masses and springs; soft bodies and cloth."""
 
 from collections.abc import Sequence
+import os
 
 import numpy
 import numpy.typing
@@ -20,7 +21,7 @@ def mass_spring(x: numpy.typing.ArrayLike, masses: numpy.typing.ArrayLike, sprin
     state 'x', 'v'; control 'actuation', one number a muscle; parameters 'mass', 'spring/stiffness', 'plane/friction', ...
     """
 
-def bodies(rest: numpy.typing.ArrayLike, parts: list, materials: list, *, holds: list = [], x: numpy.typing.ArrayLike | None = None, v: numpy.typing.ArrayLike | None = None, gravity: numpy.typing.ArrayLike | None = None, drag: float = 0.0, wind: numpy.typing.ArrayLike | None = None, wind_drag: float = 0.0, wind_driven: bool = False, dt: float = 0.01, integrator: str = 'euler', tolerance: float = 1e-09, max_iterations: int = 100, obstacles: list = [], contact: object | None = None) -> costate._core.System:
+def bodies(rest: numpy.typing.ArrayLike, parts: list, materials: list, *, holds: list = [], x: numpy.typing.ArrayLike | None = None, v: numpy.typing.ArrayLike | None = None, gravity: numpy.typing.ArrayLike | None = None, drag: float = 0.0, wind: numpy.typing.ArrayLike | None = None, wind_drag: float = 0.0, wind_driven: bool = False, dt: float = 0.01, integrator: str = 'euler', tolerance: float = 1e-09, max_iterations: int = 100, obstacles: list = [], contact: object | None = None, model: str | os.PathLike | None = None, keyframe: str | None = None) -> costate._core.System:
     """
     Soft bodies and cloth: implicit steps with exact derivatives.
 
@@ -41,6 +42,8 @@ def bodies(rest: numpy.typing.ArrayLike, parts: list, materials: list, *, holds:
     contact     {'self': True, 'distance': 1e-3, 'stiffness': 1e4, 'friction': 0.3, 'slip_speed': 0.01}
     integrator  'euler', 'bdf2', 'midpoint', or 'still': a step goes to the state of rest
     tolerance   of the residual of a step, relative to the forces: about the error of a gradient
+    model       a file of rigid bodies (MJCF, URDF), which starts at `keyframe`: a hold with 'body': 'finger' rides on
+                that body, which feels what it feels
 
     state 'x', 'v'; control 'hold/<name>/velocity', 'drive/wind'; parameters 'rest', 'gravity', 'material/<name>/E', ...
     """
