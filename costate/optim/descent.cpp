@@ -89,8 +89,9 @@ double Evaluator::gradient_norm(const DescentState& state, const Scale& scale) c
 }
 
 Scale scale_of(const DescentState& state) {
+  constexpr double kLarge = 1e4;  // what is smaller counts as of size 1, for which tolerances are meant
   Scale scale{state.x, std::max(1.0, std::abs(state.value))};
-  for (double& x : scale.x) x = std::max(1.0, std::abs(x));
+  for (double& x : scale.x) x = std::max(1.0, std::abs(x) / kLarge);
   return scale;
 }
 

@@ -12,7 +12,7 @@ struct Scale {
   std::vector<double> x;
   double value;
 };
-// Of a problem about which nothing else is known: the numbers themselves, where they are larger than 1.
+// Of a problem about which nothing else is known: the numbers themselves, where they are large.
 Scale scale_of(const DescentState& state);
 using ScaleFunction = std::function<Scale(const DescentState& state)>;
 
