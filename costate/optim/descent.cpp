@@ -8,6 +8,9 @@
 namespace costate::optim {
 namespace {
 
+constexpr const char* kAtTheStart =
+    " at the starting point; if that is no minimum, scale the variables and the value to about 1";
+
 bool all_finite(const std::vector<double>& v) {
   return std::all_of(v.begin(), v.end(), [](double e) { return std::isfinite(e); });
 }
@@ -74,9 +77,27 @@ double Evaluator::gradient_norm(const std::vector<double>& x, const std::vector<
   return norm;
 }
 
+double Evaluator::gradient_norm(const DescentState& state, const Scale& scale) const {
+  double norm = 0;
+  for (std::size_t i = 0; i < state.x.size(); ++i) {
+    const double g = state.gradient[i];
+    const double room = g > 0 ? state.x[i] - lower(int(i)) : upper(int(i)) - state.x[i];
+    if (g == 0 || room <= 0) continue;
+    norm = std::max(norm, std::min(std::abs(g) * scale.x[i] / scale.value, room / scale.x[i]));
+  }
+  return norm;
+}
+
+Scale scale_of(const DescentState& state) {
+  constexpr double kLarge = 1e4;  // what is smaller counts as of size 1, for which tolerances are meant
+  Scale scale{state.x, std::max(1.0, std::abs(state.value))};
+  for (double& x : scale.x) x = std::max(1.0, std::abs(x) / kLarge);
+  return scale;
+}
+
 Result descend(const Objective& objective, const std::vector<double>& x0, const Bounds& bounds,
                const Stopping& stopping, const Callback& callback, DescentState& state,
-               const AdvanceFunction& advance) {
+               const AdvanceFunction& advance, const ScaleFunction& scale) {
   const bool resumed = !state.x.empty();
   if (x0.empty() && !resumed) throw Error("nothing to minimise: there are no variables");
   const Evaluator evaluate(objective, bounds, int(resumed ? state.x.size() : x0.size()));
@@ -109,9 +130,11 @@ Result descend(const Objective& objective, const std::vector<double>& x0, const 
   std::vector<double> before;
   for (;;) {
     const double gradient_norm = evaluate.gradient_norm(state);
-    if (gradient_norm <= stopping.gradient_tolerance) {
+    if (gradient_norm <= stopping.gradient_tolerance &&
+        evaluate.gradient_norm(state, scale(state)) <= stopping.gradient_tolerance) {
       return finish(Stop::gradient, in_words("gradient norm %.2g not above %.2g", gradient_norm,
-                                             stopping.gradient_tolerance));
+                                             stopping.gradient_tolerance) +
+                                        (state.iteration == 0 && gradient_norm > 0 ? kAtTheStart : ""));
     }
     if (state.value <= stopping.target) {
       return finish(Stop::target,

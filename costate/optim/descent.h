@@ -7,6 +7,15 @@
 
 namespace costate::optim {
 
+// What a change of each variable is measured by, and one of the value.
+struct Scale {
+  std::vector<double> x;
+  double value;
+};
+// Of a problem about which nothing else is known: the numbers themselves, where they are large.
+Scale scale_of(const DescentState& state);
+using ScaleFunction = std::function<Scale(const DescentState& state)>;
+
 // Evaluations of the objective that are counted and tested for finiteness.
 class Evaluator {
  public:
@@ -19,6 +28,8 @@ class Evaluator {
   double upper(int i) const { return bounds_.upper.empty() ? kInfinity : bounds_.upper[i]; }
   double gradient_norm(const std::vector<double>& x, const std::vector<double>& gradient) const;
   double gradient_norm(const DescentState& state) const { return gradient_norm(state.x, state.gradient); }
+  // The same of value / scale.value as a function of x / scale.x.
+  double gradient_norm(const DescentState& state, const Scale& scale) const;
 
  private:
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -33,9 +44,11 @@ struct Advance {
 };
 using AdvanceFunction = std::function<Advance(DescentState& state, const Evaluator& evaluate)>;
 
+// Done where gradient_norm is small, and small in units of `scale`, too: that of variables of size 1e12 is
+// small everywhere.
 Result descend(const Objective& objective, const std::vector<double>& x0, const Bounds& bounds,
                const Stopping& stopping, const Callback& callback, DescentState& state,
-               const AdvanceFunction& advance);
+               const AdvanceFunction& advance, const ScaleFunction& scale = scale_of);
 
 // How exact the values of an objective are, seen in a search that found no step. Over short steps a value
 // that is exact does what the slope says. One that is known to some digits keeps surprising by their size,

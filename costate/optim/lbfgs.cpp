@@ -67,9 +67,14 @@ class Lbfgs {
       }
     }
     if (scale == 0) {
-      double largest = 0;
-      for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(state_.gradient[i]));
+      double largest = 0, size = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        largest = std::max(largest, std::abs(state_.gradient[i]));
+        size = std::max(size, std::abs(state_.x[i]));
+      }
       scale = std::min(1.0, options_.first_step / largest);
+      // A first step that is lost in the digits of x tells nothing.
+      if (state_.iteration == 0 && scale * largest < 1e-12 * size) scale = 1e-3 * size / largest;
     }
     for (std::size_t i = 0; i < n; ++i) direction_[i] *= scale;
     for (std::size_t k = 0; k < pairs; ++k) {

@@ -27,12 +27,10 @@ struct Model {
   }
 };
 
-// Variables that are not held at a bound; `scale` becomes the largest norm that each column had so far.
-std::vector<int> free_variables(const Matrix& jacobian, const Evaluator& evaluate,
-                                LevenbergMarquardtState& state) {
+// Variables that are not held at a bound.
+std::vector<int> free_variables(const Evaluator& evaluate, const LevenbergMarquardtState& state) {
   std::vector<int> free;
-  for (int i = 0; i < jacobian.cols(); ++i) {
-    state.scale[i] = std::max(state.scale[i], jacobian.col(i).norm());
+  for (int i = 0; i < int(state.x.size()); ++i) {
     const double g = state.gradient[i],
                  room = g > 0 ? state.x[i] - evaluate.lower(i) : evaluate.upper(i) - state.x[i];
     if (g == 0 || room > 0) free.push_back(i);
@@ -74,7 +72,7 @@ Result minimize(const Residuals& residuals, const std::vector<double>& x0,
   bool known = false;  // r and jacobian belong to state.x
 
   std::vector<double> trial(n), gradient(n);
-  const auto advance = [&](DescentState&, const Evaluator& evaluate) -> Advance {
+  const auto look = [&] {
     if (!known) {
       if (resumed) {
         residuals.evaluate(state.x.data(), r.data(), jacobian.data());
@@ -83,7 +81,19 @@ Result minimize(const Residuals& residuals, const std::vector<double>& x0,
       }
       known = true;
     }
-    const std::vector<int> free = free_variables(jacobian, evaluate, state);
+    if (state.first_value < 0) state.first_value = state.value;
+    for (int i = 0; i < n; ++i) state.scale[i] = std::max(state.scale[i], jacobian.col(i).norm());
+  };
+  const auto scale = [&](const DescentState&) {
+    look();
+    Scale s{std::vector<double>(n, 1.0), 2 * state.first_value};
+    for (int i = 0; i < n; ++i)
+      if (state.scale[i] > 0) s.x[i] = std::sqrt(s.value) / state.scale[i];
+    return s;
+  };
+  const auto advance = [&](DescentState&, const Evaluator& evaluate) -> Advance {
+    look();
+    const std::vector<int> free = free_variables(evaluate, state);
     bool any_finite = false;
     Accuracy accuracy;
     for (int bad = 0; bad < kMaxBadSteps; ++bad) {
@@ -128,7 +138,7 @@ Result minimize(const Residuals& residuals, const std::vector<double>& x0,
         "the sum of squares no longer falls, and the Jacobian is not that of the residuals: check it");
   };
   return descend([&](const double* x, double* g) { return trial_model(x, g); }, x0, options.bounds,
-                 options.stopping, options.callback, state, advance);
+                 options.stopping, options.callback, state, advance, scale);
 }
 
 }  // namespace costate::optim

@@ -7,7 +7,8 @@
 //
 // By QR with column pivoting of (J; sqrt(mu) D): J'J is never formed, so the condition number is not squared.
 // mu = 0 is Gauss-Newton: initial_damping = 0 runs it until a step fails. x is moved inside the bounds first
-// and stays there. A trial that is not finite counts as a bad step.
+// and stays there. A trial that is not finite counts as a bad step. A gradient counts as small in units of
+// D_i |r| at the start: only then has r little left along column i of J, whatever the units of x and r.
 //
 // [1] Nielsen: Damping parameter in Marquardt's method, IMM-REP-1999-05.
 // [2] More: The Levenberg-Marquardt algorithm (1978).
@@ -31,9 +32,9 @@ struct LevenbergMarquardtOptions {
   Callback callback = {};
 };
 
-// Remembers damping and D; x, value and gradient as for the other methods.
+// Remembers damping, D and f at the start; x, value and gradient as for the other methods.
 struct LevenbergMarquardtState : DescentState {
-  double damping = -1, growth = 2;
+  double damping = -1, growth = 2, first_value = -1;
   std::vector<double> scale;
 };
 

@@ -43,7 +43,7 @@ using Callback = std::function<bool(const Progress&)>;
 
 struct Stopping {
   int max_iterations = 1000;
-  double gradient_tolerance = 1e-8;  // of gradient_norm
+  double gradient_tolerance = 1e-8;  // of gradient_norm, as it is and in units of the variables and the value
   double value_tolerance = 0;        // of the relative decrease in one iteration; 0: off
   double target = -std::numeric_limits<double>::infinity();  // a value that is good enough
 };

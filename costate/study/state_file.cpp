@@ -49,6 +49,7 @@ void visit_state(S& s, const Visit& visit) {
   } else {
     visit("damping", s.damping);
     visit("growth", s.growth);
+    visit("first_value", s.first_value);
     visit("scale", s.scale);
   }
 }

@@ -1,7 +1,5 @@
 #include "costate/system/linearize.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -9,7 +7,7 @@
 #include "costate/core/error.h"
 #include "costate/core/interrupt.h"
 #include "costate/core/parallel.h"
-#include "costate/core/text.h"
+#include "costate/system/room.h"
 #include "costate/system/step_columns.h"
 
 namespace costate {
@@ -108,17 +106,6 @@ class StepColumns {
   Numbers value_, rate_;
 };
 
-// Every step has a matrix of its own: more of them than the machine has room for would end in std::bad_alloc,
-// after a long time.
-void expect_room(std::int64_t steps, double bytes) {
-  const double memory = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGE_SIZE));
-  if (bytes > memory)
-    throw Error({"the linear maps of " + std::to_string(steps) + " steps take " + number(bytes / 1e9, 3) +
-                     " GB, and this machine has " + number(memory / 1e9, 3) + " GB",
-                 {},
-                 "linearize fewer steps at a time; jvp() and value_and_gradient() need no such memory"});
-}
-
 }  // namespace
 
 template <class Real>
@@ -131,7 +118,10 @@ Linearization<Real> linearize(std::shared_ptr<const System<Real>> system, Rollou
   const Signature& s = system->signature();
   const std::vector<Column> columns = columns_of(s, s.match(Role::parameter, options.active));
   const std::int64_t n = s.states(), m = s.controls(), np = std::int64_t(columns.size()) - n - m;
-  expect_room(options.steps, double(options.steps) * double(n) * double(columns.size() + 1) * sizeof(Real));
+  // Every step has a matrix of its own.
+  expect_room("the linear maps of " + std::to_string(options.steps) + " steps",
+              double(options.steps) * double(n) * double(columns.size() + 1) * sizeof(Real),
+              "linearize fewer steps at a time; jvp() and value_and_gradient() need no such memory");
   Linearization<Real> out;
   out.states = Rollout<Real>(system, options).simulate(arguments).states;
   out.a.resize(options.steps * n * n);

@@ -34,11 +34,18 @@ def join(fields, values, otherwise):
         if field.name not in values:
             parts.append(otherwise[field.offset:field.offset + field.size])
             continue
-        part = np.asarray(values[field.name], dtype=np.float64)
+        try:
+            part = np.asarray(values[field.name], dtype=np.float64)
+        except (ValueError, TypeError) as error:
+            raise Error(f"{field.name} is not an array of numbers: {error}") from None
         if field.size == 1 and (part.ndim == 0 or part.shape[-1] != 1):
             part = part[..., None]
         if part.shape[-1:] != (field.size,):
             raise Error(f"{field.name} has the shape {part.shape} instead of (..., {field.size})")
         parts.append(part)
-    batch = np.broadcast_shapes(*(part.shape[:-1] for part in parts))
+    try:
+        batch = np.broadcast_shapes(*(part.shape[:-1] for part in parts))
+    except ValueError:
+        shapes = ", ".join(f"{field.name} {part.shape}" for field, part in zip(fields, parts))
+        raise Error(f"these do not go together, their shapes differ: {shapes}") from None
     return np.concatenate([np.broadcast_to(part, batch + part.shape[-1:]) for part in parts], axis=-1)

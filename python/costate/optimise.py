@@ -34,9 +34,12 @@ def _refuse_without_effect(method: str, given: Mapping[str, bool]):
 
 
 def _real(values, what):
-    if np.iscomplexobj(values):
-        raise Error(f"{what} has complex numbers: give real and imaginary parts")
-    return np.asarray(values, dtype=float)
+    try:
+        if np.iscomplexobj(values):
+            raise Error(f"{what} has complex numbers: give real and imaginary parts")
+        return np.asarray(values, dtype=float)
+    except (ValueError, TypeError) as error:
+        raise Error(f"{what} is not an array of numbers: {error}") from None
 
 
 class Pack:

@@ -25,13 +25,47 @@ std::optional<nb::dict> as_dict(nb::handle x) {
   return copy;
 }
 
+// A list whose rows differ in length is no array at all.
+template <class Real>
+ConstArray<Real> array_of(nb::handle given, const std::string& name) {
+  try {
+    return as_array<Real>(given, name.c_str());
+  } catch (const nb::python_error& error) {
+    if (!error.matches(PyExc_ValueError)) throw;
+    throw Error({name + " is not an array of numbers", {}, "give rows of the same length"});
+  }
+}
+
+// The fields of a role; of a model, controls by the names of its actuators where one of the keys is such a name.
+std::vector<Field> fields_named_by(const nb::dict& given, const AnySystem& system, Role role) {
+  std::vector<Field> fields = system.signature().fields(role);
+  const Field* ctrl = system.signature().find_if(role, "ctrl");
+  if (role != Role::control || !system.model() || !ctrl || ctrl->size != system.model()->nu()) return fields;
+  std::vector<Field> single;
+  bool asked = false;
+  for (const rigid::Actuator& a : system.model()->actuators) {
+    Field& field = single.emplace_back();
+    field.name = a.name, field.offset = ctrl->offset + static_cast<std::int64_t>(single.size()) - 1;
+    asked |= !a.name.empty() && given.contains(a.name.c_str());
+  }
+  if (!asked) return fields;
+  if (given.contains("ctrl"))
+    throw Error({"u has both 'ctrl' and the names of actuators", {}, "give either"});
+  const auto at = std::ranges::find(fields, "ctrl", &Field::name);
+  fields.insert(fields.erase(at), single.begin(), single.end());
+  return fields;
+}
+
 // {"q": ..., "v": ...}: all fields of a role side by side. Absent fields: from `otherwise`.
-nb::object joined(const Signature& signature, Role role, const nb::dict& fields,
-                  std::vector<double> otherwise) {
-  for (auto [key, value] : fields)
-    signature.find(role, name_of(key, role == Role::state ? "x0" : "u"));  // throws for unknown names
+nb::object joined(const AnySystem& system, Role role, const nb::dict& given, std::vector<double> otherwise) {
+  const std::vector<Field> fields = fields_named_by(given, system, role);
+  for (auto [key, value] : given) {
+    const std::string name = name_of(key, role == Role::state ? "x0" : "u");
+    if (std::ranges::none_of(fields, [&](const Field& f) { return f.name == name; }))
+      system.signature().find(role, name);  // throws
+  }
   return nb::module_::import_("costate._fields")
-      .attr("join")(nb::cast(signature.fields(role)), fields, to_numpy(std::move(otherwise)));
+      .attr("join")(nb::cast(fields), given, to_numpy(std::move(otherwise)));
 }
 
 }  // namespace
@@ -58,9 +92,9 @@ void Call<Real>::look_at_state(nb::handle x0) {
   x0_shape_ = {states};
   if (x0.is_none()) return;
   if (const auto fields = as_dict(x0)) {
-    x0_ = as_array<Real>(joined(system_.signature(), Role::state, *fields, system_.initial()), "x0");
+    x0_ = as_array<Real>(joined(system_, Role::state, *fields, system_.initial()), "x0");
   } else {
-    x0_ = as_array<Real>(x0, "x0");
+    x0_ = array_of<Real>(x0, "x0");
   }
   x0_shape_ = shape_of(x0_);
   if (x0_shape_.empty() || x0_shape_.back() != states)
@@ -75,10 +109,9 @@ void Call<Real>::look_at_controls(nb::handle u) {
   u_shape_ = {knots, controls};
   if (u.is_none()) return;
   if (const auto fields = as_dict(u)) {
-    u_ = as_array<Real>(joined(system_.signature(), Role::control, *fields, std::vector<double>(controls)),
-                        "u");
+    u_ = as_array<Real>(joined(system_, Role::control, *fields, std::vector<double>(controls)), "u");
   } else {
-    u_ = as_array<Real>(u, "u");
+    u_ = array_of<Real>(u, "u");
   }
   u_shape_ = shape_of(u_);
   const std::size_t n = u_shape_.size();
@@ -119,7 +152,7 @@ void Call<Real>::look_at_parameter(std::size_t f, nb::handle value) {
     given_.push_back({f, static_cast<Real>(number), {}, size == 1 ? Shape{} : Shape{size}});
     return;
   }
-  Given given{f, 0, as_array<Real>(value, field.name.c_str()), {}};
+  Given given{f, 0, array_of<Real>(value, field.name), {}};
   given.shape = shape_of(given.values);
   Shape batch = given.shape;
   const auto own = system_.shapes.find(field.name);

@@ -119,6 +119,38 @@ TEST(Smoke, MacCormackKeepsAWaveThatTracingAloneSmears) {
   EXPECT_GT(left[1], 0.8);  // crests are held
 }
 
+// Still air lies on a corner everywhere. The derivative with respect to its speeds is the slope for speeds that
+// turn negative, and MacCormack's correction has no part in it.
+TEST(Smoke, AtRestTheDerivativeIsThatOfNegativeSpeeds) {
+  std::vector<double> bars[2];
+  for (const bool corrected : {false, true}) {
+    FlowOptions o{.cells = {6, 5}, .dt = 0.3, .viscosity = 0.0, .scheme = Scheme::semi_lagrangian};
+    o.scalars = {{.name = "c",
+                  .diffusivity = 0,
+                  .carried = corrected ? Carried::mac_cormack : Carried::semi_lagrangian}};
+    Rollout<double> rollout(flow<double>(o), {.steps = 1});
+    auto at = rollout.arguments();
+    const auto c = std::size_t(rollout.system().signature().find(Role::state, "c").offset);
+    std::vector<double> weights(30);
+    for (std::size_t i = 0; i < 30; ++i)
+      at.x0[c + i] = std::sin(double(i * i)), weights[i] = double(i % 7) - 3;
+    const auto loss = loss::final<double>(rollout.system().signature(), "c", weights);
+    const auto g = rollout.value_and_gradient(at, *loss);
+    bars[corrected].assign(g.x0.begin(), g.x0.end());
+    if (corrected) continue;
+    const auto slope = [&](double h) {
+      auto moved = at;
+      for (std::size_t i = 0; i < c; ++i) moved.x0[i] = h * (i < 30 ? 1.0 : 0.5);
+      return (rollout.value(moved, *loss) - g.value) / h;
+    };
+    double along = 0;
+    for (std::size_t i = 0; i < c; ++i) along += g.x0[i] * (i < 30 ? 1.0 : 0.5);
+    EXPECT_NEAR(along, slope(-1e-7), 1e-5);
+    EXPECT_GT(std::abs(along - slope(1e-7)), 0.1);
+  }
+  for (std::size_t i = 0; i < bars[0].size(); ++i) EXPECT_NEAR(bars[1][i], bars[0][i], 1e-12) << i;
+}
+
 TEST(Smoke, KeepsTheContractAroundAnObstacle) {
   FlowOptions o{.cells = {8, 7}, .dt = 0.4, .viscosity = 0.1, .scheme = Scheme::semi_lagrangian};
   o.sides[0] = {Side::Kind::velocity, {0.3, 0.05, 0.0}};

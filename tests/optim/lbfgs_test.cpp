@@ -30,6 +30,22 @@ TEST(Lbfgs, SolvesAnIllConditionedQuadratic) {
   EXPECT_LT(r.evaluations, 1.2 * r.iterations);  // nearly every first step is good
 }
 
+TEST(Lbfgs, AStartOfLargeVariablesIsNoMinimum) {  // its gradient is 2e-12, wherever it begins
+  const auto far = [](const double* x, double* g) {
+    double value = 0;
+    for (int i = 0; i < 2; ++i) {
+      const double e = x[i] / 1e12 - (i + 1);
+      g[i] = 2 * e / 1e12;
+      value += e * e;
+    }
+    return value;
+  };
+  const Result r = minimize(far, {-1e12, -1e12}, LbfgsOptions{});
+  EXPECT_TRUE(r.converged()) << r.reason;
+  EXPECT_NEAR(r.x[0] / 1e12, 1, 1e-6) << r.reason;
+  EXPECT_NEAR(r.x[1] / 1e12, 2, 1e-6) << r.reason;
+}
+
 TEST(Lbfgs, FindsActiveBounds) {
   // Rosenbrock's valley with x1 <= 0.25: the solution lies on the bound, where 100 (0.25 - a^2)^2 + (1 - a)^2
   // is least.

@@ -53,6 +53,24 @@ TEST(LevenbergMarquardt, ALinearProblemTakesOneGaussNewtonStep) {
   EXPECT_NEAR(r.value, 0.5 / 6, 1e-14);
 }
 
+// The line of the test above in other units, from 0: its solution is (5/6, 3/2) x_unit.
+TEST(LevenbergMarquardt, AnyUnitsWillDo) {
+  for (const double x_unit : {1e-12, 1.0, 1e12})
+    for (const double r_unit : {1e-12, 1.0, 1e12}) {
+      const Residuals line{3, [&](const double* x, double* r, double* j) {
+                             const double y[] = {1, 2, 4};
+                             for (int i = 0; i < 3; ++i) {
+                               j[2 * i] = r_unit / x_unit, j[2 * i + 1] = i * r_unit / x_unit;
+                               r[i] = j[2 * i] * x[0] + j[2 * i + 1] * x[1] - r_unit * y[i];
+                             }
+                           }};
+      const Result r = minimize(line, {0, 0}, LevenbergMarquardtOptions{});
+      EXPECT_TRUE(r.converged() || r_unit > 1) << r.reason;  // its values have no digits for 1e-8
+      EXPECT_NEAR(r.x[0] / x_unit, 5.0 / 6, 1e-6) << x_unit << " " << r_unit << " " << r.reason;
+      EXPECT_NEAR(r.x[1] / x_unit, 1.5, 1e-6) << x_unit << " " << r_unit << " " << r.reason;
+    }
+}
+
 TEST(LevenbergMarquardt, HoldsAParameterAtItsBound) {
   LevenbergMarquardtOptions options{.stopping = {.gradient_tolerance = 1e-11},
                                     .bounds = {.lower = {0, 0, 0.4}}};

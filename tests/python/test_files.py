@@ -151,6 +151,13 @@ def test_mistakes_are_errors_with_line_and_column(tmp_path):
         costate.load("nothing.toml")
 
 
+def test_a_model_that_is_not_there_is_told_where_it_was_looked_for(tmp_path):
+    (tmp_path / "run.toml").write_text('[model]\nfile = "robot/../none.xml"\n')
+    with pytest.raises(costate.Error, match="there is no model file 'robot/../none.xml'") as caught:
+        costate.load_study(tmp_path / "run.toml")
+    assert caught.value.where.endswith("run.toml:2:8") and str(tmp_path / "none.xml") in caught.value.advice
+
+
 def test_a_scene_of_the_package_is_loaded_by_its_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # an empty folder
     assert costate.load("hopper.xml").initial_state.size > 0

@@ -65,6 +65,25 @@ class TestShapes:
         with pytest.raises(costate.Error, match="target is not finite: number 1 of it is nan"):
             costate.loss.final("q", [0.0, np.nan])
 
+    def test_ragged_lists(self, spring):
+        sim, ragged = spring.rollout(5), [[1.0, 2.0], [3.0]]
+        for call, name in ((lambda: sim.simulate(ragged), "x0"), (lambda: sim.simulate({"q": ragged}), "q"),
+                           (lambda: sim.simulate(p={"k": ragged}), "k"),
+                           (lambda: costate.minimize(lambda x: (0.0, x), ragged), "x0")):
+            with pytest.raises(costate.Error, match=f"{name} is not an array of numbers"):
+                call()
+        with pytest.raises(costate.Error, match=r"do not go together, .* q \(3, 2\), v \(4, 2\)"):
+            sim.simulate({"q": np.zeros((3, 2)), "v": np.zeros((4, 2))})
+
+    def test_more_steps_than_there_is_memory_for(self):
+        driven = costate.system(lambda q, f: f - q, states=["q"], controls=["f"], dt=0.1)
+        with pytest.raises(costate.Error, match=r"(?s)the controls of 1125899906842624 steps take 2.7e\+07 GB, .* hold = \d+"):
+            driven.rollout(2**50)
+        with pytest.raises(costate.Error, match="(?s)the kept states of .* keep = "):
+            driven.rollout(2**50, hold=2**40, keep=1)
+        with pytest.raises(costate.Error, match=r"(?s)the states that a gradient of .* binomial\(64\)"):
+            driven.rollout(2**50, hold=2**40).value_and_grad([1.0], loss=costate.loss.final("q"))
+
     def test_states_by_name(self, spring):
         with pytest.raises(costate.Error, match="q has the shape"):
             spring.rollout(5).simulate({"q": np.zeros(5)})

@@ -58,6 +58,19 @@ def test_a_rollout_is_fitted():
     assert costate.minimize(objective, [0.9], lower=[0.1]).x[0] == pytest.approx(0.7, rel=1e-6)
 
 
+@pytest.mark.parametrize("unit", [1e-12, 1e-6, 1.0, 1e6, 1e12])
+def test_the_unit_of_the_unknowns_does_not_matter(unit):
+    rng = np.random.default_rng(4)
+    a = rng.normal(size=(10, 2))
+    b = a @ [1.0, -2.0] + 0.01 * rng.normal(size=10)
+    wanted = np.linalg.lstsq(a, b, rcond=None)[0]
+    fitted = costate.least_squares(lambda z: (a / unit @ z - b, a / unit), np.zeros(2))
+    assert fitted.converged and fitted.x / unit == pytest.approx(wanted, abs=1e-6)
+    gradient = lambda z: a.T / unit @ (a / unit @ z - b)
+    found = costate.minimize(lambda z: (0.5 * np.sum((a / unit @ z - b) ** 2), gradient(z)), [unit, unit])
+    assert found.converged and found.x / unit == pytest.approx(wanted, abs=1e-6)
+
+
 def test_cma_es_needs_no_gradient():
     result = costate.minimize(scipy.optimize.rosen, [-1.2, 1.0], "cma_es", iterations=400)
     np.testing.assert_allclose(result.x, 1, atol=1e-4)

@@ -91,6 +91,19 @@ def test_weights_are_stored_and_given_per_world(cart_pole, tmp_path):
         np.testing.assert_allclose(gradient.parameters[name][1], one.parameters[name], rtol=1e-10, atol=1e-13)
 
 
+def test_controls_by_the_names_of_actuators():
+    hopper = costate.rigid.load(costate.scene_file("hopper.xml"))
+    names, sim = ["hip", "knee", "ankle"], hopper.rollout(5)
+    u = np.linspace(-0.5, 0.5, 15).reshape(5, 3)
+    by_name = sim.simulate(u={name: u[:, i] for i, name in enumerate(names)}).final_state
+    np.testing.assert_array_equal(by_name, sim.simulate(u=u).final_state)
+    np.testing.assert_array_equal(sim.simulate(u={names[1]: u[:, 1]}).final_state, sim.simulate(u=u * [0, 1, 0]).final_state)
+    with pytest.raises(costate.Error, match="both 'ctrl' and the names of actuators"):
+        sim.simulate(u={"ctrl": u, names[0]: u[:, 0]})
+    with pytest.raises(costate.Error, match="no control is named 'nothing'"):
+        sim.simulate(u={"nothing": u[:, 0], names[0]: u[:, 0]})
+
+
 def test_the_range_of_actuators():
     hopper = costate.rigid.load(costate.scene_file("hopper.xml"))
     lower, upper = costate.rigid.control_range(hopper)

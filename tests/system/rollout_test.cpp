@@ -265,6 +265,21 @@ TEST(Rollout, ANonFiniteStartIsAnInputError) {
   set_thread_count(0);
 }
 
+TEST(Rollout, WhatTheMachineHasNoRoomForIsRefusedAtOnce) {
+  constexpr std::int64_t kSteps = std::int64_t{1} << 50;
+  const auto pendulum = ode::pendulum<double>();
+  expect_error([&] { return Rollout<double>(pendulum, {.steps = kSteps}); },
+               "the controls of 1125899906842624 steps take 2.7e+07 GB, and this machine has ", "hold = ");
+  expect_error([&] { return Rollout<double>(pendulum, {.steps = kSteps, .hold = kSteps, .keep = 1}); },
+               "the kept states of 1125899906842624 steps take 1.8e+07 GB, and this machine has ",
+               "keep = 0 only the last one");
+  Rollout<double> rollout(pendulum, {.steps = kSteps, .hold = kSteps});
+  const auto loss = loss::final<double>(pendulum->signature(), "q", {});
+  expect_error([&] { return rollout.value_and_gradient(rollout.arguments(), *loss); },
+               "the states that a gradient of 1125899906842624 steps needs take ",
+               "checkpoints = binomial(64)");
+}
+
 TEST(Rollout, BadArgumentsAreRefusedWithTheNumbersThatFit) {
   const auto system = ode::pendulum<double>();
   expect_error([&] { return Rollout<double>(system, {.steps = -1}); },

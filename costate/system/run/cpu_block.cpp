@@ -7,6 +7,7 @@
 #include "costate/core/progress.h"
 #include "costate/system/backend.h"
 #include "costate/system/block_memory.h"
+#include "costate/system/room.h"
 
 namespace costate {
 namespace {
@@ -139,6 +140,10 @@ void CpuBlock<Real>::plan_tape(const Objective<Real>* objective) {
   const TapePlan plan = system_.tape(activity_, budget);
   tape_is_all_ = plan.instead_of_states;
   tape_n_ = plan.size * lanes_;
+  const double bytes = sizeof(Real) * (double(length) * double(tape_n_) +
+                                       double(tape_is_all_ ? 0 : length + schedule_->slots()) * double(n_));
+  expect_room("the states that a gradient of " + std::to_string(steps_) + " steps needs", bytes,
+              "make the rollout with checkpoints = binomial(64), which keeps 64 of them, or segments()");
   if (!tape_is_all_) tape_states_.reserve((length + 1) * n_);
   tape_.reserve(length * tape_n_);
 }

@@ -1,11 +1,36 @@
 // Options and arguments of a rollout that make no sense are refused before anything runs.
+#include <cmath>
 #include <string>
 
 #include "costate/core/error.h"
 #include "costate/system/ranges.h"
+#include "costate/system/room.h"
 #include "costate/system/run/rollout_impl.h"
 
 namespace costate {
+namespace {
+
+constexpr double kCopies = 3;    // of controls on their way: the defaults, those of a call, those of a block
+constexpr double kShare = 0.25;  // of the memory, for what an error advises
+
+// Of so many bytes only each such one fits well.
+std::string thinned(double bytes) {
+  return std::to_string(std::int64_t(std::ceil(bytes / (kShare * memory_bytes()))));
+}
+
+// Before they are filled with zeros.
+void expect_room_for(const RolloutOptions& o, const Signature& signature, double number) {
+  const std::string of = " of " + std::to_string(o.steps) + " steps";
+  const double every = double(signature.controls()) * number * kCopies * double(o.steps);
+  expect_room("the controls" + of, every / double(o.hold),
+              "hold = " + thinned(every) + " lets as many steps share a row of controls");
+  if (o.keep == 0) return;
+  const double states = double(signature.states()) * number * double(o.worlds) * double(o.steps);
+  expect_room("the kept states" + of, states / double(o.keep),
+              "keep = " + thinned(states) + " keeps one in so many, keep = 0 only the last one");
+}
+
+}  // namespace
 
 template <class Real>
 void Rollout<Real>::Impl::check_options() const {
@@ -23,6 +48,7 @@ void Rollout<Real>::Impl::check_options() const {
                  {},
                  "use binomial(slots) or segments() to bound the memory"});
   }
+  expect_room_for(options, system->signature(), sizeof(Real));
   Schedule(options.checkpoints,
            options.steps);  // complains about nonsense now, not in the middle of a gradient
 }

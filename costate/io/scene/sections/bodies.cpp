@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <filesystem>
 
 #include "costate/core/names.h"
 #include "costate/core/text.h"
@@ -16,6 +17,10 @@ namespace costate::io {
 namespace {
 
 constexpr double kDefaultDuration = 3;
+
+std::string absolute(const std::string& path) {
+  return std::filesystem::absolute(path).lexically_normal().string();
+}
 
 // Numbers of one contact model are refused where another is chosen: they would do nothing.
 void read_contact(const SceneFile& file, BodiesPart& part) {
@@ -124,6 +129,9 @@ BodiesPart read_bodies_part(const SceneFile& file, bool with_contact) {
   file.require_known_keys(m, {"file", "integrator"}, "[model]");
   const TomlValue& name = file.required(m, "file", "[model]", "add the model: file = \"arm.xml\"");
   BodiesPart part{.model_file = file.beside(file.string(name, "file"))};
+  if (!std::filesystem::exists(part.model_file))
+    file.fail(name.place, "there is no model file '" + name.text + "'",
+              "it was looked for beside the scene, as " + absolute(part.model_file));
   // The model's own mistakes are told in the model's own file.
   part.model = std::make_shared<rigid::Model>(rigid::load(part.model_file));
   if (const TomlValue* v = m.find("integrator")) {
