@@ -31,7 +31,8 @@ Gradient zero_gradient(const Trajectory& trajectory, std::string estimator);
 // The row of cotangents of each parameter row, added to the gradient: parameters, controls and times.
 void add_rows(const Trajectory& trajectory, const std::vector<double>& rows_bar, Gradient& gradient);
 
-// The gradient, or an Error that names what is not finite: the sensitivities of a finite solution may overflow.
+// The gradient, or an Error that names what is not finite: the sensitivities of a finite solution may
+// overflow.
 Gradient finite(Gradient gradient);
 
 }  // namespace costate::ode

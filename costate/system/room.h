@@ -1,5 +1,5 @@
-// Refuses what this machine has no room for before it is asked for: otherwise its memory is filled first, which
-// takes long and ends in std::bad_alloc.
+// Refuses what this machine has no room for before it is asked for: otherwise its memory is filled first,
+// which takes long and ends in std::bad_alloc.
 //
 // Tests: tests/system/rollout_test.cpp, tests/system/linearize_test.cpp.
 #pragma once

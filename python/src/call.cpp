@@ -36,7 +36,8 @@ ConstArray<Real> array_of(nb::handle given, const std::string& name) {
   }
 }
 
-// The fields of a role; of a model, controls by the names of its actuators where one of the keys is such a name.
+// The fields of a role; of a model, controls by the names of its actuators where one of the keys is such a
+// name.
 std::vector<Field> fields_named_by(const nb::dict& given, const AnySystem& system, Role role) {
   std::vector<Field> fields = system.signature().fields(role);
   const Field* ctrl = system.signature().find_if(role, "ctrl");

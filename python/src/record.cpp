@@ -162,8 +162,8 @@ std::shared_ptr<AnySystem> recorded_system(const Signature& signature, const ad:
   return system;
 }
 
-// A Python function that records a loss for the signature and the shapes it is given. It is called for every use, because it
-// may refer to what has changed; what was made of an equal recording is used again.
+// A Python function that records a loss for the signature and the shapes it is given. It is called for every
+// use, because it may refer to what has changed; what was made of an equal recording is used again.
 std::shared_ptr<AnyLoss> recorded_loss(const nb::object& record, const std::string& when,
                                        const std::vector<std::int64_t>& steps) {
   const loss::When at = when == "each_step" ? loss::each_step()

@@ -1,4 +1,5 @@
-// Each kind of input by itself, compared with six-point differences: nothing hides behind a larger derivative.
+// Each kind of input by itself, compared with six-point differences: nothing hides behind a larger
+// derivative.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Soft bodies on a model in a scene file: the gripper's least force, gradients of every variable, what is drawn,
-// mistakes in words.
+// Soft bodies on a model in a scene file: the gripper's least force, gradients of every variable, what is
+// drawn, mistakes in words.
 #include <gtest/gtest.h>
 
 #include "costate/io/scene/load_study.h"
@@ -15,7 +15,8 @@ using test::replaced;
 
 const std::string kGripper = COSTATE_SOURCE "/scenes/gripper.toml";
 
-// Two pads press with N each; Coulomb's friction 0.6 on both sides carries 0.2 kg from m g/(2 mu) = 1.635 N on.
+// Two pads press with N each; Coulomb's friction 0.6 on both sides carries 0.2 kg from m g/(2 mu) = 1.635 N
+// on.
 TEST(CarrierScene, TheGripperHoldsWhereCoulombSaysSo) {
   const auto height_after = [](double newtons) {
     const auto study = load_study(kGripper);

@@ -71,9 +71,9 @@ TEST(Carrier, AColumnIsTheSpringThatItIsMadeOf) {
   EXPECT_NEAR(end[3 * 12 + 2], kHeight + q, 1e-10);  // its face is where the plate is
 }
 
-// A free box lies on a pad without lateral strain, all over it. Virtual work of a uniform compression: the mean
-// of the pad's upper face is lower by F h/(E A), wherever the forces of contact act, and F is the box's weight
-// (of small strains: to the order of the strain). The box lies on the barrier.
+// A free box lies on a pad without lateral strain, all over it. Virtual work of a uniform compression: the
+// mean of the pad's upper face is lower by F h/(E A), wherever the forces of contact act, and F is the box's
+// weight (of small strains: to the order of the strain). The box lies on the barrier.
 TEST(Carrier, ABoxLiesOnAPadAsHighAsItsWeightSays) {
   constexpr double kSide = .1, kHeight = .05, kMass = 2, kGap = .004;
   for (const double E : {1e5, 1e6}) {

@@ -192,7 +192,8 @@ TEST(Limited, APlainHasTheDerivativeOfASmoothField) {
 }
 
 // The flux through a wall that stands still has a corner: what is blown in comes from beyond it, what is
-// sucked out from inside. The derivative with respect to the speed across the wall is the mean of both slopes.
+// sucked out from inside. The derivative with respect to the speed across the wall is the mean of both
+// slopes.
 TEST(Limited, AcrossAWallTheDerivativeIsTheMeanOfBothSlopes) {
   FlowOptions o{.cells = {6, 5}, .dt = 0.08, .viscosity = 0.04, .scheme = Scheme::euler};
   o.limited = true;

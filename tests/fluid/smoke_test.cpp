@@ -119,8 +119,8 @@ TEST(Smoke, MacCormackKeepsAWaveThatTracingAloneSmears) {
   EXPECT_GT(left[1], 0.8);  // crests are held
 }
 
-// Still air lies on a corner everywhere. The derivative with respect to its speeds is the slope for speeds that
-// turn negative, and MacCormack's correction has no part in it.
+// Still air lies on a corner everywhere. The derivative with respect to its speeds is the slope for speeds
+// that turn negative, and MacCormack's correction has no part in it.
 TEST(Smoke, AtRestTheDerivativeIsThatOfNegativeSpeeds) {
   std::vector<double> bars[2];
   for (const bool corrected : {false, true}) {

@@ -83,7 +83,8 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
   if (cut && options.contact == ContactModel::convex) list_limit_events(s.constraints);
   s.split = cut && !s.hard() && s.constraints.events() > 0;
   // With `event` only impacts of round shapes are taken one by one: a box that falls flat has one impact, and
-  // a sequence of corners is another thing. With springs no points that may leap: one that is gone would pull.
+  // a sequence of corners is another thing. With springs no points that may leap: one that is gone would
+  // pull.
   const auto type = [&](int geom) { return s.tree.geoms[static_cast<std::size_t>(geom)].type; };
   const auto round = [&](int geom) {
     return type(geom) == GeomType::plane || type(geom) == GeomType::sphere || type(geom) == GeomType::capsule;

@@ -125,8 +125,8 @@ TEST(ContactReport, ATossedBoxIsCutAtItsCornersAndSlowImpactsAreCounted) {
       << slow.to_text();
 }
 
-// A brick that tips over the edge of a post: another pair of faces or edges is nearest, and points appear that
-// have not touched before. Reverse mode still is the transpose of forward mode.
+// A brick that tips over the edge of a post: another pair of faces or edges is nearest, and points appear
+// that have not touched before. Reverse mode still is the transpose of forward mode.
 TEST(ContactReport, PointsThatComeByALeapAreLeftToTheTimeGrid) {
   const Model model =
       compile(io::parse_mjcf("<mujoco><option integrator='RK4' timestep='0.002'/><worldbody>"
