@@ -117,8 +117,8 @@ void unicycle(benchmark::State& state) {
   p.steps = 200;
   p.x0 = {-1, -1, 1};
   const auto last = [](auto x, auto, auto) { return 50.0 * (x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); };
-  const auto running = [=](auto x, auto u, auto p) {
-    return last(x, u, p) + 0.5 * (u[0] * u[0] + u[1] * u[1]);
+  const auto running = [=](auto x, auto u, auto c) {
+    return last(x, u, c) + 0.5 * (u[0] * u[0] + u[1] * u[1]);
   };
   p.objective = loss::sum<double>(
       {loss::lambda<double>(s, running, loss::each_step()), loss::lambda<double>(s, last, loss::at_end())});
