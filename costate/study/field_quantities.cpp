@@ -219,11 +219,13 @@ Quantity FieldQuantities::numbers(const std::string& path, const std::string& na
 }
 
 Quantity FieldQuantities::points(const std::string& path) {
-  if (measured(path)) throw Error({"'" + path + "' is not a set of points", "", ""});
+  const auto none = [&] {
+    return Error({"'" + path + "' is not a set of points", "",
+                  all_points().empty() ? "" : "write for instance " + all_points()});
+  };
+  if (measured(path)) throw none();
   const auto [group, part] = find(path);
-  if (group->dimension < 2)
-    throw Error({"'" + path + "' is not a set of points", "",
-                 all_points().empty() ? "" : "write for instance " + all_points()});
+  if (group->dimension < 2) throw none();
   if (!part.empty()) return numbers(path, "");
   Quantity q{.size = std::int64_t(group->rows.size()) * group->dimension,
              .observed = false,

@@ -5,6 +5,7 @@
 #include "costate/core/error.h"
 #include "costate/study/losses/squares.h"
 #include "costate/system/program/program_objective.h"
+#include "tests/expect_error.h"
 
 namespace costate::study {
 namespace {
@@ -62,7 +63,8 @@ TEST(FieldQuantities, MeasuredNumbersHandOnTheirDerivatives) {
   const std::vector<double> expected = {0.5, 2 * w * 0.02, 0.5, 0, 0, 2 * w * 0.2, 0, 0};
   for (std::size_t i = 0; i < 8; ++i) EXPECT_DOUBLE_EQ(bar[i], expected[i]) << i;
   EXPECT_DOUBLE_EQ(dt_bar, 2 * w * 0.4);
-  EXPECT_THROW(q.points("power"), Error);
+  costate::test::expect_error([&] { q.points("power"); }, "'power' is not a set of points",
+                              "write for instance masses");
 }
 
 TEST(FieldQuantities, PointsLieWhereTheStateHasThem) {
