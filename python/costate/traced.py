@@ -13,6 +13,7 @@ import numpy as np
 
 from . import _core
 from .error import Error, not_recorded
+from .traced_in_place import numbers_stay_as_they_are
 from .traced_truth import alike, is_truth, number, on_truth, refuse_numbers, refuse_truth, truth
 
 _op = _core.operations
@@ -459,15 +460,7 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
         self[...] = value
 
 
-def in_place(cls, name):
-    """`a += b`: into the array, or, of a single number, a new one."""
-    into, anew = getattr(cls, f"__i{name}__"), getattr(cls, f"__{name}__")
-    return lambda self, other: (into if self.ndim else anew)(self, other)
-
-
-IN_PLACE = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor")
-for _name in IN_PLACE:
-    setattr(Array, f"__i{_name}__", in_place(Array, _name))
+numbers_stay_as_they_are(Array)
 
 # A few of NumPy's methods are functions of the same name.
 for _name in ("ravel", "copy", "squeeze", "swapaxes", "repeat", "take", "diagonal", "trace", "sum", "prod", "mean", "var",

@@ -8,7 +8,8 @@ not listed is an Error. Tests: tests/python/test_complex.py compares all of it w
 import numpy as np
 
 from .error import Error
-from .traced import IN_PLACE, Array, in_place, object_array, wrap
+from .traced import Array, object_array, wrap
+from .traced_in_place import numbers_stay_as_they_are
 
 
 def is_complex(value):
@@ -177,8 +178,7 @@ class ComplexArray(np.lib.mixins.NDArrayOperatorsMixin):
 
 for _name in ("sum", "mean", "ravel", "reshape", "copy", "transpose", "squeeze", "dot"):
     setattr(ComplexArray, _name, lambda self, *args, _f=getattr(np, _name), **options: _f(self, *args, **options))
-for _name in IN_PLACE:
-    setattr(ComplexArray, f"__i{_name}__", in_place(ComplexArray, _name))
+numbers_stay_as_they_are(ComplexArray)
 # An array of objects asks its elements for these.
 for _name in ("exp", "log", "sqrt", "sin", "cos", "sinh", "cosh", "square"):
     setattr(ComplexArray, _name, lambda self, _f=getattr(np, _name): _f(self))

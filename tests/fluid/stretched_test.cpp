@@ -312,6 +312,39 @@ TEST(Stretched, KeepsTheContract) {
   expect_contract(flow<float>(cube), gentle(0.0F, "stretched in 3-D"));
 }
 
+TEST(Stretched, BodiesOfEveryKindKeepTheContract) {
+  const auto gentle = [](const char* name) {
+    return costate::test::Contract<double>{.states = test::stirred<double>,
+                                           .name = name,
+                                           .steps = 4,
+                                           .hold = 2,
+                                           .long_steps = 12,
+                                           .stencil_step = 3e-4};
+  };
+  FlowOptions basin{.cells = {6, 7}, .dt = 0.1, .viscosity = 0.1, .pressure = true};
+  basin.widths = {uneven(6, 0.9, 1), uneven(7, 1.1, 2)};
+  basin.sides[2] = basin.sides[3] = wall({0.2, 0, 0});
+  std::vector<double> depth;
+  for (int j = 0; j < 7; ++j)
+    for (int i = 0; i < 6; ++i) depth.push_back(1.4 - std::hypot(0.9 * (i - 2.6), 1.1 * (j - 3.1)));
+  basin.obstacles = {{.name = "level",
+                      .shape = Obstacle::Shape::level,
+                      .center = {2.5, 4, 0},
+                      .size = depth,
+                      .spin = {0, 0, 0.2}}};
+  expect_contract(flow<double>(basin), gentle("a level set on two stretched axes"));
+  FlowOptions tank{.cells = {6, 5, 6}, .dt = 0.1, .viscosity = 0.1};
+  tank.widths = {uneven(6, 0.9, 1), {}, uneven(6, 1, 2)};
+  tank.sides[4] = tank.sides[5] = wall();
+  tank.obstacles = {{.name = "ball",
+                     .center = {2.6, 2.4, 2.9},
+                     .size = {1.8},
+                     .velocity = {0.2, 0.1, -0.1},
+                     .spin = {0.1, -0.2, 0.3},
+                     .moves = true}};
+  expect_contract(flow<double>(tank), gentle("a ball that moves in a stretched tank"));
+}
+
 TEST(Stretched, SaysWhatIsWrong) {
   FlowOptions o{.cells = {8, 8}};
   o.widths[1] = {1, 2, 3};

@@ -121,6 +121,13 @@ SoftMesh ball_mesh(double radius, int n) {
   return mesh;
 }
 
+double first_segment(const std::vector<double>& points) {
+  double square = 0;
+  for (std::size_t d = 0; d < 3 && points.size() >= 6; ++d)
+    square += (points[3 + d] - points[d]) * (points[3 + d] - points[d]);
+  return square > 0 ? std::sqrt(square) : 1;
+}
+
 SoftMesh rod_mesh(const std::vector<double>& points, std::array<double, 3> towards, double beside,
                   bool closed) {
   using V = Vec3<double>;

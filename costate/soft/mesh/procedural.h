@@ -30,6 +30,8 @@ SoftMesh ball_mesh(double radius, int n);
 // a last segment leads back to the first point.
 SoftMesh rod_mesh(const std::vector<double>& points, std::array<double, 3> towards, double beside,
                   bool closed = false);
+// The length of a rod's first segment: half of it is a good `beside`. 1 of fewer than two points.
+double first_segment(const std::vector<double>& points);
 
 // A shirt: two panels of squares, a body of 5n x 7n with sleeves of 2n x 2n and a neck, sewn at shoulders,
 // sides and sleeves; hem, cuffs and neck are open. It stands upright, x across, its front towards -y, the hem

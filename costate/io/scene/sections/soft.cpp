@@ -12,12 +12,11 @@
 #include "costate/coupled/carrier.h"
 #include "costate/io/scene/section.h"
 #include "costate/io/scene/sections/bodies.h"
-#include "costate/io/scene/sections/meshes_picture.h"
+#include "costate/io/scene/sections/soft_picture.h"
 #include "costate/io/text/cell_mesh.h"
 #include "costate/soft/laws/law.h"
 #include "costate/soft/laws/rod_law.h"
 #include "costate/soft/mesh/procedural.h"
-#include "costate/soft/mesh/surface.h"
 #include "costate/soft/soft_system.h"
 #include "costate/study/field_quantities.h"
 
@@ -187,18 +186,10 @@ struct SoftReader {
       for (std::int64_t i = 0; i <= segments; ++i)
         for (const double d : along) points.push_back(length * double(i) / double(segments) * d);
     }
-    const double beside = file.positive_or(p, "beside", 0.5 * segment_of(points));
+    const double beside = file.positive_or(p, "beside", 0.5 * soft::first_segment(points));
     const auto towards = vector_or(p, "towards", {0, 0, 1});
     return file.told_at(p.place, [&] { return soft::rod_mesh(points, towards, beside, flag(p, "closed")); });
   }
-  static double segment_of(const std::vector<double>& points) {
-    double sum = 0;
-    for (int d = 0; d < 3 && points.size() >= 6; ++d)
-      sum += (points[std::size_t(3 + d)] - points[std::size_t(d)]) *
-             (points[std::size_t(3 + d)] - points[std::size_t(d)]);
-    return sum > 0 ? std::sqrt(sum) : 1;
-  }
-
   // A cloth or a block from numbers.
   soft::SoftMesh procedural(const TomlValue& p, bool cloth, soft::Cells& kind) const {
     const int sides = cloth ? 2 : 3;
@@ -228,10 +219,6 @@ struct SoftReader {
     return mesh;
   }
 
-  // A rod is drawn as a ribbon of triangles to its frame points, which shows how it is twisted.
-  static std::vector<int> drawn(const soft::Part& part) {
-    return part.cells == soft::Cells::rods ? part.vertices : soft::surface_of(part);
-  }
   std::size_t part_of(const TomlValue& name) const {
     std::vector<std::string> names;
     for (const soft::Part& part : model.parts) names.push_back(part.name);
@@ -447,13 +434,6 @@ struct SoftReader {
     return all;
   }
 };
-
-std::vector<DrawnBall> balls(const soft::SoftModel& m) {
-  std::vector<DrawnBall> all;
-  for (const soft::Obstacle& o : m.obstacles)
-    if (o.shape == soft::Obstacle::Shape::ball) all.push_back({o.name, o.place, o.radius});
-  return all;
-}
 
 }  // namespace
 
