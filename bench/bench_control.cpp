@@ -1,9 +1,9 @@
 // Planning: one step of the Riccati recursion at the size of a humanoid, iterations of iLQR on the humanoid,
 // and the linear MPC layer with its gradient. `rate` counts steps, iterations and problems.
 #include "bench/measure.h"
-#include "costate/control/ddp.h"
-#include "costate/control/lq.h"
-#include "costate/control/riccati.h"
+#include "costate/control/plan/ddp.h"
+#include "costate/control/quadratic/lq.h"
+#include "costate/control/quadratic/riccati.h"
 #include "costate/core/philox.h"
 #include "costate/io/model/load_model.h"
 #include "costate/io/model/mjcf.h"

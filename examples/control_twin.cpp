@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "costate/control/twin.h"
+#include "costate/control/filter/twin.h"
 #include "costate/system/program/program_objective.h"
 #include "costate/system/program/program_system.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "costate/control/identify.h"
+#include "costate/control/identify/identify.h"
 #include "costate/core/error.h"
 #include "costate/study/rollout_study.h"
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "costate/control/identifiability.h"
+#include "costate/control/identify/identifiability.h"
 #include "costate/core/error.h"
 #include "costate/core/text.h"
 #include "costate/study/fit.h"

@@ -9,7 +9,7 @@
 
 #include <memory>
 
-#include "costate/control/ddp.h"
+#include "costate/control/plan/ddp.h"
 #include "costate/study/study.h"
 
 namespace costate::study {

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "costate/control/robust.h"
+#include "costate/control/identify/robust.h"
 #include "costate/io/recording.h"
 #include "costate/study/variables.h"
 #include "costate/system/check/checks.h"

@@ -3,10 +3,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "costate/control/ddp.h"
-#include "costate/control/lqr.h"
-#include "costate/control/mpc.h"
-#include "costate/control/sampling.h"
+#include "costate/control/plan/ddp.h"
+#include "costate/control/plan/mpc.h"
+#include "costate/control/plan/sampling.h"
+#include "costate/control/quadratic/lqr.h"
 #include "costate/core/text.h"
 #include "loss_like.h"
 #include "module.h"

@@ -1,5 +1,5 @@
 // costate.control: Kalman filters and smoothers, and the gradient of the likelihood.
-#include "costate/control/estimation.h"
+#include "costate/control/filter/estimation.h"
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>

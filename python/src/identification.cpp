@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "costate/control/identify.h"
+#include "costate/control/identify/identify.h"
 #include "costate/core/text.h"
 #include "loss_like.h"
 #include "module.h"

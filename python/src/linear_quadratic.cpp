@@ -4,7 +4,7 @@
 // The rank of a part says what its leading axes are. Of A, B, c, Q, R, S, q, r and the bounds (base rank 2 or
 // 1): none, shared by all steps; one, (steps, ...); two, (batch, steps or 1, ...). Of Qf, qf, x0: none, or
 // (batch, ...).
-#include "costate/control/lq.h"
+#include "costate/control/quadratic/lq.h"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>

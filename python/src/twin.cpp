@@ -1,5 +1,5 @@
 // costate.control.Twin: a model that tunes itself from a stream of measurements.
-#include "costate/control/twin.h"
+#include "costate/control/filter/twin.h"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>

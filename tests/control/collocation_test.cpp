@@ -1,12 +1,12 @@
-#include "costate/control/collocation.h"
+#include "costate/control/plan/collocation.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cmath>
 
-#include "costate/control/ddp.h"
-#include "costate/control/transcription.h"
+#include "costate/control/plan/ddp.h"
+#include "costate/control/plan/transcription.h"
 #include "costate/core/philox.h"
 #include "costate/system/program/lambda_system.h"
 #include "costate/system/program/program_objective.h"

@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 
-#include "costate/control/ddp.h"
+#include "costate/control/plan/ddp.h"
 #include "costate/system/program/program_objective.h"
 #include "tests/control/problems.h"
 

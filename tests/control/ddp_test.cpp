@@ -1,4 +1,4 @@
-#include "costate/control/ddp.h"
+#include "costate/control/plan/ddp.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "costate/control/estimation.h"
+#include "costate/control/filter/estimation.h"
 
 #include <gtest/gtest.h>
 

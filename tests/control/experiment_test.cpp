@@ -1,4 +1,4 @@
-#include "costate/control/experiment.h"
+#include "costate/control/identify/experiment.h"
 
 #include <gtest/gtest.h>
 

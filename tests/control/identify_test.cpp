@@ -1,4 +1,4 @@
-#include "costate/control/identify.h"
+#include "costate/control/identify/identify.h"
 
 #include <gtest/gtest.h>
 

@@ -4,13 +4,13 @@
 
 #include <cmath>
 
-#include "costate/control/ddp.h"
-#include "costate/control/estimation.h"
-#include "costate/control/identify.h"
-#include "costate/control/lq.h"
-#include "costate/control/lqr.h"
-#include "costate/control/mpc.h"
-#include "costate/control/twin.h"
+#include "costate/control/filter/estimation.h"
+#include "costate/control/filter/twin.h"
+#include "costate/control/identify/identify.h"
+#include "costate/control/plan/ddp.h"
+#include "costate/control/plan/mpc.h"
+#include "costate/control/quadratic/lq.h"
+#include "costate/control/quadratic/lqr.h"
 #include "costate/core/interrupt.h"
 #include "costate/system/program/program_objective.h"
 #include "costate/system/program/program_system.h"

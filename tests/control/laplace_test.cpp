@@ -5,8 +5,8 @@
 #include <array>
 #include <cmath>
 
-#include "costate/control/curvature.h"
-#include "costate/control/identify.h"
+#include "costate/control/identify/curvature.h"
+#include "costate/control/identify/identify.h"
 #include "costate/core/philox.h"
 #include "costate/system/program/program_objective.h"
 #include "costate/system/program/program_system.h"

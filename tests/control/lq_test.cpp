@@ -1,4 +1,4 @@
-#include "costate/control/lq.h"
+#include "costate/control/quadratic/lq.h"
 
 #include <gtest/gtest.h>
 

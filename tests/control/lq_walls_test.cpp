@@ -1,6 +1,6 @@
 // Bounds on states: against closed forms, and the conditions that only the solution of a convex problem
 // meets.
-#include "costate/control/lq_walls.h"
+#include "costate/control/quadratic/lq_walls.h"
 
 #include <gtest/gtest.h>
 

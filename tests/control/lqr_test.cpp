@@ -1,4 +1,4 @@
-#include "costate/control/lqr.h"
+#include "costate/control/quadratic/lqr.h"
 
 #include <gtest/gtest.h>
 

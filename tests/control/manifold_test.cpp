@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "costate/control/ddp.h"
+#include "costate/control/plan/ddp.h"
 #include "costate/rigid/compile/complete.h"
 #include "costate/rigid/rigid_system.h"
 #include "costate/system/program/program_objective.h"

@@ -1,10 +1,10 @@
-#include "costate/control/mpc.h"
+#include "costate/control/plan/mpc.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "costate/control/twin.h"
+#include "costate/control/filter/twin.h"
 #include "costate/system/program/program_objective.h"
 #include "costate/system/program/program_system.h"
 #include "costate/system/rollout.h"

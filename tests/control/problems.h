@@ -5,7 +5,7 @@
 
 #include <numbers>
 
-#include "costate/control/ddp.h"
+#include "costate/control/plan/ddp.h"
 
 namespace costate::control::test {
 

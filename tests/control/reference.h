@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "costate/control/lq.h"
+#include "costate/control/quadratic/lq.h"
 
 namespace costate::control::test {
 

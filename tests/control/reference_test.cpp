@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "costate/control/mpc.h"
+#include "costate/control/plan/mpc.h"
 #include "costate/system/program/program_system.h"
 #include "tests/control/stencil.h"
 #include "tests/expect_error.h"

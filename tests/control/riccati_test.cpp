@@ -1,4 +1,4 @@
-#include "costate/control/riccati.h"
+#include "costate/control/quadratic/riccati.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "costate/control/sampling.h"
+#include "costate/control/plan/sampling.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "costate/control/twin.h"
+#include "costate/control/filter/twin.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <Eigen/Core>
 #include <cmath>
 
-#include "costate/control/estimation.h"
+#include "costate/control/filter/estimation.h"
 #include "costate/core/philox.h"
 #include "costate/system/program/program_objective.h"
 #include "costate/system/program/program_system.h"
