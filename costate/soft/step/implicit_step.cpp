@@ -33,7 +33,7 @@ StepScratch::StepScratch(const Compiled& c) {
 StepScratch::~StepScratch() = default;
 
 void StepScratch::forget() {
-  factored = false;
+  factored = prepared = false;
   if (carried) carried->linearised = false;
 }
 
@@ -53,7 +53,7 @@ template void StepScratch::save<double>(double*) const;
 template void StepScratch::restore<float>(const float*);
 template void StepScratch::restore<double>(const double*);
 
-ImplicitStep::Numbers ImplicitStep::prepare(const In& in, StepScratch& s) const {
+ImplicitStep::Numbers ImplicitStep::numbers(const In& in, const StepScratch& s) const {
   Numbers m;
   const double* p = in.p;
   const std::ptrdiff_t n3 = 3 * c_.n;
@@ -69,6 +69,15 @@ ImplicitStep::Numbers ImplicitStep::prepare(const In& in, StepScratch& s) const 
   m.wind_drag = p[c_.wind_drag];
   m.x = in.x, m.v = in.x + n3;
   m.x_old = c_.copies == 4 ? in.x + 2 * n3 : in.x, m.v_old = c_.copies == 4 ? in.x + 3 * n3 : m.v;
+  m.at = {nullptr, m.x, s.w.data(), p, in.u, m.rate, s.kept.data()};
+  return m;
+}
+
+ImplicitStep::Numbers ImplicitStep::prepare(const In& in, StepScratch& s) const {
+  Numbers m = numbers(in, s);
+  if (s.prepared) return m;
+  const double* p = in.p;
+  const std::ptrdiff_t n3 = 3 * c_.n;
   const Scheme& h = m.scheme;
   for (std::ptrdiff_t i = 0; i < n3; ++i) {
     s.y[std::size_t(i)] = h.y1 * m.x[i] + h.y2 * m.x_old[i] + m.dt * (h.y3 * m.v[i] + h.y4 * m.v_old[i]);
@@ -85,7 +94,6 @@ ImplicitStep::Numbers ImplicitStep::prepare(const In& in, StepScratch& s) const 
   std::fill(s.wind.begin(), s.wind.end(), 0.0);
   c_.windy.force(m.x, m.wind, m.wind_drag, s.slots.data());
   c_.wind_assembly->add(s.slots.data(), 3, s.wind.data());
-  m.at = {nullptr, m.x, s.w.data(), p, in.u, m.rate, s.kept.data()};
   if (!c_.self) return m;
   double fastest = 0;
   for (std::ptrdiff_t k = 0; k < n3; ++k) fastest = std::max(fastest, std::abs(m.v[k]));
@@ -379,6 +387,7 @@ void ImplicitStep::solve(const In& in, StepScratch& s) const {
   if (s.carried) begin_carried(in, m, s);
   start(in, m, s);
   if (!iterate(m, c_.model.tolerance, c_.model.max_iterations, s)) fail(m, s);
+  s.prepared = true;
 }
 
 void ImplicitStep::finish(const In& in, const StepScratch& s, double* y) const {
@@ -397,6 +406,7 @@ void ImplicitStep::finish(const In& in, const StepScratch& s, double* y) const {
 }
 
 double ImplicitStep::energy(const In& in, StepScratch& s) const {
+  s.forget();
   Numbers m = prepare(in, s);
   m.a = m.rate = m.at.rate = 0;
   std::fill(s.wind.begin(), s.wind.end(), 0.0);
