@@ -109,7 +109,7 @@ int main(int argc, char** argv) {
   const bool full = argc > 1 && std::strcmp(argv[1], "full") == 0;
   const double truth[kUnknowns] = {7.15e5, 5, 0.5, 5, 10, 0.5}, guess[kUnknowns] = {3e5, 2, 1, 2, 9, 0};
   const std::int64_t steps = full ? 250 : 90;
-  soft::SoftModel model = full ? shirt(4, 0.02, 1e-6) : shirt(1, 0.05, 1e-6);
+  const soft::SoftModel model = full ? shirt(4, 0.02, 1e-6) : shirt(1, 0.05, 1e-6);
   Rollout<double> rollout(soft::soft_bodies<double>(model), {.steps = steps, .keep = kKeep, .active = {}});
   Arguments<double> at = rollout.arguments();
   at.x0 = soft::soft_state(model);
@@ -127,9 +127,8 @@ int main(int argc, char** argv) {
   const auto clock = std::chrono::steady_clock::now();
   std::vector<double> found;
   for (int j = 0; j < kUnknowns; ++j) found.push_back(guess[j] / kUnit[j]);
-  if (full) model.tolerance = 1e-5;  // enough to search with
   for (const std::size_t look : {std::size_t(6), looks}) {
-    const double good = look < looks ? 1e-9 : full ? 1e-7 : 1e-12;  // m^2
+    const double good = look == looks && full ? 1e-7 : 1e-12;  // m^2
     const auto result = fit(model, places, look, found, {.max_iterations = 25, .target = 0.5 * good});
     found = result.x;
     if (full)
