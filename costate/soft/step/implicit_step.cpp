@@ -15,6 +15,7 @@ StepScratch::StepScratch(const Compiled& c) {
   for (auto* v : {&z, &y, &w, &r, &d, &trial, &wind, &zero, &mu, &refine, &x_bar, &w_bar, &rest_bar, &y_bar,
                   &coupling, &held_x, &held_v})
     v->assign(n3, 0.0);
+  massed.reserve(std::size_t(c.signature.parameters()));
   solve_work.assign(2 * n3, 0.0);
   kept.assign(std::size_t(c.kept), 0.0);
   exact.assign(n3, 0.0L);
@@ -73,6 +74,20 @@ ImplicitStep::Numbers ImplicitStep::numbers(const In& in, const StepScratch& s) 
   return m;
 }
 
+// The masses, and what terms keep of the rest shape: steps of one run share them.
+void ImplicitStep::masses(const double* p, StepScratch& s) const {
+  if (!s.massed.empty() && std::equal(s.massed.begin(), s.massed.end(), p)) return;
+  std::fill(s.mass.begin(), s.mass.end(), 0.0);
+  double* slot = s.slots.data();
+  for (const auto& term : c_.terms) {
+    if (!term->mass(p, slot)) std::fill(slot, slot + term->groups().slots(), 0.0);
+    slot += term->groups().slots();
+  }
+  c_.assembly->add(s.slots.data(), 1, s.mass.data());
+  for (const auto& term : c_.terms) term->keep(p, s.kept.data());
+  s.massed.assign(p, p + c_.signature.parameters());
+}
+
 ImplicitStep::Numbers ImplicitStep::prepare(const In& in, StepScratch& s) const {
   Numbers m = numbers(in, s);
   if (s.prepared) return m;
@@ -83,14 +98,7 @@ ImplicitStep::Numbers ImplicitStep::prepare(const In& in, StepScratch& s) const 
     s.y[std::size_t(i)] = h.y1 * m.x[i] + h.y2 * m.x_old[i] + m.dt * (h.y3 * m.v[i] + h.y4 * m.v_old[i]);
     s.w[std::size_t(i)] = h.w1 * m.x[i] + h.w2 * m.x_old[i];
   }
-  std::fill(s.mass.begin(), s.mass.end(), 0.0);
-  double* slot = s.slots.data();
-  for (const auto& term : c_.terms) {
-    if (!term->mass(p, slot)) std::fill(slot, slot + term->groups().slots(), 0.0);
-    slot += term->groups().slots();
-  }
-  c_.assembly->add(s.slots.data(), 1, s.mass.data());
-  for (const auto& term : c_.terms) term->keep(p, s.kept.data());
+  masses(p, s);
   std::fill(s.wind.begin(), s.wind.end(), 0.0);
   c_.windy.force(m.x, m.wind, m.wind_drag, s.slots.data());
   c_.wind_assembly->add(s.slots.data(), 3, s.wind.data());

@@ -41,6 +41,7 @@ struct StepScratch {
 
   std::vector<double> z, y, w, r, d, trial, mass, mass_bar, wind, zero;  // of vertices
   std::vector<double> slots, slots_w, slots_rest, sums, values, block_slots, blocks, kept;
+  std::vector<double> massed;          // the parameters that mass and kept are those of
   std::vector<double> held_x, held_v;  // of held vertices: where the step takes them; of all: zero
   std::vector<double> mu, refine, solve_work, x_bar, w_bar, rest_bar, y_bar, coupling;
   solve::BlockCholesky cholesky, contact_cholesky;  // of the mesh, and of the mesh with what touches
@@ -98,6 +99,7 @@ class ImplicitStep {
   };
   Numbers numbers(const In& in, const StepScratch& s) const;
   Numbers prepare(const In& in, StepScratch& s) const;
+  void masses(const double* p, StepScratch& s) const;
   // Where held vertices are at z; s.held_x and s.held_v at the end of the step.
   void set_held(const In& in, const Numbers& num, double* z, StepScratch& s) const;
   double potential(const Numbers& num, const double* z, StepScratch& s) const;
