@@ -81,7 +81,14 @@ TEST(SoftMeshTest, ATubeIsRoundAndClosedWhereItsRadiusIsZero) {
   EXPECT_NO_THROW(soft_bodies<double>(m));
 }
 
+TEST(SoftMeshTest, ABallOfCubesIsThatOfDiffPd) {
+  const SoftMesh ball = ball_of_cubes(.05, 10);
+  EXPECT_EQ(ball.cells.size(), 8U * 552);
+  EXPECT_EQ(ball.vertices.size(), 2469U);
+}
+
 TEST(SoftMeshTest, BadNumbersAreErrors) {
+  test::expect_error([] { return ball_of_cubes(0, 4).cells; }, "a positive radius", "");
   test::expect_error(
       [] {
         return tube_mesh({0, 0, 0, 0, 0, 1}, {1}, {8, 4}).cells;

@@ -17,6 +17,7 @@
 #include "costate/soft/laws/law.h"
 #include "costate/soft/laws/rod_law.h"
 #include "costate/soft/mesh/procedural.h"
+#include "costate/soft/mesh/voxels.h"
 #include "costate/soft/soft_system.h"
 #include "costate/study/field_quantities.h"
 
@@ -151,10 +152,19 @@ struct SoftReader {
     return mesh;
   }
 
-  soft::SoftMesh ball(const TomlValue& p) const {
+  // A sphere of triangles, or a ball of cubes, `count` of them across.
+  soft::SoftMesh ball(const TomlValue& p, soft::Cells& kind) const {
     const TomlValue& radius = file.required(p, "radius", "this part", "add radius = 0.1");
     const TomlValue& count = file.required(p, "count", "this part", "add count = 8: cells along an edge");
     const double r = file.number(radius, "radius");
+    if (p.find("cells")) {
+      constexpr const char* kCells[] = {"triangles", "hexahedra"};
+      if (choice(p, "cells", kCells, 0) == 1) {
+        kind = soft::Cells::hexahedra;
+        const int across = int(file.count(count, "count", 200));
+        return file.told_at(p.place, [&] { return soft::ball_of_cubes(r, across); });
+      }
+    }
     const int n = int(file.count(count, "count", kMostCells));
     return file.told_at(p.place, [&] { return soft::ball_mesh(r, n); });
   }
@@ -278,7 +288,7 @@ struct SoftReader {
                                   : shape == 5 ? shirt(p)
                                   : shape == 4 ? rod(p, kind)
                                   : shape == 3 ? from_file(p, kind)
-                                  : shape == 2 ? ball(p)
+                                  : shape == 2 ? ball(p, kind)
                                                : procedural(p, shape == 0, kind);
       const bool obstacle = flag(p, "obstacle");
       first.push_back(soft::add_part(model, name, kind, mesh, obstacle ? -1 : material_of(p),
