@@ -49,7 +49,7 @@ INSTANTIATE_TEST_SUITE_P(, SoftScenes,
                                          Asked{"hat", "0.4"}, Asked{"sock", "0.3"}, Asked{"dress", "0.2"},
                                          Asked{"napkin", "0.1"}, Asked{"trampoline", "0.1"},
                                          Asked{"dominoes", "0.2"}, Asked{"bounce", "0.13"},
-                                         Asked{"rolling_ball", "0.04"}),
+                                         Asked{"rolling_ball", "0.06"}),
                          [](const auto& of) { return std::string(of.param.name); });
 
 }  // namespace
