@@ -1,8 +1,8 @@
 // Soft bodies: a cloth that hangs on two corners in the wind, and the sparse factorisation alone. `t_shirt`
 // has about as many vertices and the stiffness of the T-shirt of DiffCloth (Li et al., ACM TOG 42, 2022), at
-// a residual of 1e-6; `contact`: with contact of the cloth with itself; `cotton` is stiffer by 36; `carried`: a
-// free ball, a rigid body, falls on a pad of rubber; `cantilever` is that of DiffPD (Du et al., ACM TOG 41, 2021): a
-// twisted beam of 8019 dofs swings back, at 1e-7. Items are steps.
+// a residual of 1e-6; `contact`: with contact of the cloth with itself; `cotton` is stiffer by 36; `carried`:
+// a free ball, a rigid body, falls on a pad of rubber; `cantilever` is that of DiffPD (Du et al., ACM TOG 41,
+// 2021): a twisted beam of 8019 dofs swings back, at 1e-7. Items are steps.
 #include "bench/measure.h"
 #include "costate/coupled/carrier.h"
 #include "costate/rigid/compile/compile.h"

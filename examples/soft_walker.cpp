@@ -78,7 +78,8 @@ soft::SoftModel walker(int n, bool four_legs) {
 // [/body]
 
 // [design]
-// What the body may change: its stiffness (a power of e), and its shape by five modes. Feet stay on the floor.
+// What the body may change: its stiffness (a power of e), and its shape by five modes. Feet stay on the
+// floor.
 constexpr std::size_t kModes = 5;
 constexpr double kReach = 3;  // how much further a search goes along these than along a contraction
 void mode(std::size_t k, const double* X, double* way) {

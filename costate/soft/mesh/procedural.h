@@ -1,5 +1,5 @@
-// Meshes from numbers: cloths, blocks, balls, rods, tubes and a shirt. Cells are cut so that all of them are the
-// right way round.
+// Meshes from numbers: cloths, blocks, balls, rods, tubes and a shirt. Cells are cut so that all of them are
+// the right way round.
 #pragma once
 
 #include <array>
