@@ -345,6 +345,14 @@ void bind_meshes(nb::module_& s) {
       "Vertices and segments of a rod through points (n, 3): the points first, then a frame point per "
       "segment,\n`beside` from its middle; a segment is (end, end, frame point). The first frame point lies "
       "`towards` that\ndirection, the others follow without a twist.");
+  s.def(
+      "tube_mesh",
+      [](const ArrayLike& points, const std::vector<double>& radii, std::array<int, 2> count) {
+        return rows(soft::tube_mesh(to_rows(points, "points", 3), radii, count), 3);
+      },
+      "points"_a, "radii"_a, "count"_a,
+      "Vertices and triangles of a tube along points (n, 3) with a radius at each; 0 at an end closes it.\n"
+      "count: cells around, cells along.");
   s.def("read_mesh", &read_mesh, "path"_a,
         "Vertices and cells of a file: {'vertices': (n, 3), and 'triangles', 'tetrahedra',\n"
         "'quadratic_tetrahedra' or 'hexahedra'}. OBJ, PLY, STL; MSH of Gmsh (text, 2.2 and 4.1).");

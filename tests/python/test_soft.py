@@ -123,3 +123,11 @@ target = [0.0, 0.0, 0.0]
     (tmp_path / "beam.msh").write_text("nothing")
     with pytest.raises(costate.Error, match="beam.msh|header"):
         costate.load(scene)
+
+
+def test_a_tube_is_closed_where_its_radius_is_zero():
+    vertices, triangles = costate.soft.tube_mesh([[0, 0, 0], [0, 0, 1], [0, 0, 1.2]], [0.5, 0.4, 0], [12, 6])
+    assert len(vertices) == 6 * 12 + 1 and len(triangles) == (2 * 6 - 1) * 12
+    assert np.hypot(*vertices[0][:2]) == pytest.approx(0.5)
+    with pytest.raises(costate.Error, match="a radius for each point"):
+        costate.soft.tube_mesh([[0, 0, 0], [0, 0, 1]], [1.0], [8, 4])

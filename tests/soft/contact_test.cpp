@@ -9,6 +9,7 @@
 #include "costate/soft/mesh/procedural.h"
 #include "costate/soft/soft_system.h"
 #include "costate/system/program/program_objective.h"
+#include "costate/system/tangents.h"
 #include "tests/expect_error.h"
 #include "tests/soft/crossed.h"
 #include "tests/soft/light_cloth.h"
@@ -134,6 +135,34 @@ TEST(SoftContactTest, ClothOnClothMeetsTheContract) {
                                                           .seeds = 1,
                                                           .transpose_gate = 1e-11,
                                                           .stencil_step = 1e-5});
+}
+
+// Without friction only its own coefficient sees it: as with very little of it.
+TEST(SoftContactTest, DerivativesWithoutFrictionAreThoseWithVeryLittle) {
+  const auto slide = [](double friction) {
+    const SoftModel m = two_cloths(friction);
+    const auto system = soft_bodies<double>(m);
+    Rollout<double> rollout(system, {.steps = 3});
+    Arguments<double> at = rollout.arguments();
+    std::vector<double> x = m.rest, v(x.size(), 0.0);
+    for (int i = 16; i < m.vertices(); ++i)
+      x[std::size_t(3 * i + 2)] -= .0225, v[std::size_t(3 * i)] = .1, v[std::size_t(3 * i + 2)] = -.2;
+    at.x0 = soft_state(m, x, v);
+    const auto g = rollout.value_and_gradient(at, *loss::final<double>(system->signature(), "x", {}));
+    Arguments<double> along{at.x0, {}, at.parameters.zeros()};
+    along.parameters["contact/friction"][0] = 1;
+    const auto dot =
+        tangents<double>(*system, {.steps = 3, .keep = 3}, at, {along, {{}, {}, along.parameters}});
+    std::vector<double> all = dot.rates;
+    for (const char* name : {"contact/friction", "contact/stiffness", "material/m/E"})
+      all.push_back(g.parameters[name][0]);
+    all.insert(all.end(), g.x0.begin(), g.x0.end());
+    return all;
+  };
+  const std::vector<double> none = slide(0), little = slide(1e-13);
+  ASSERT_NE(none[none.size() - two_cloths(0).rest.size() * 2 - 3], 0);  // the pairs do slide
+  for (std::size_t i = 0; i < none.size(); ++i)
+    EXPECT_NEAR(none[i], little[i], 1e-6 * (1e-3 + std::abs(little[i]))) << i;
 }
 
 TEST(SoftContactTest, ClothOnABallMeetsTheContract) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "costate/core/mat3.h"
 #include "costate/soft/mesh/surface.h"
 #include "costate/soft/mesh/voxels.h"
 #include "costate/soft/soft_system.h"
@@ -52,7 +53,63 @@ TEST(SoftMeshTest, CubesShareTheirCorners) {
   EXPECT_EQ(edges.size(), 1U);  // closed
 }
 
+// Of a cone frustum of many cells: area and volume. Closed ends and bends leave no holes.
+TEST(SoftMeshTest, ATubeIsRoundAndClosedWhereItsRadiusIsZero) {
+  const SoftMesh skirt = tube_mesh({0, 0, 1, 0, 0, 0}, {.3, .7}, {200, 20});
+  double area = 0;
+  const auto at = [&](int i) {
+    const double* x = skirt.vertices.data() + 3 * i;
+    return Vec3<double>{x[0], x[1], x[2]};
+  };
+  for (std::size_t t = 0; t < skirt.cells.size(); t += 3) {
+    const auto a = at(skirt.cells[t]);
+    const auto n = cross(at(skirt.cells[t + 1]) - a, at(skirt.cells[t + 2]) - a);
+    area += .5 * norm(n);
+    EXPECT_GT(dot(n, Vec3<double>{a.x, a.y, 0}), 0);  // outwards
+  }
+  EXPECT_NEAR(area, std::acos(-1.0) * (.3 + .7) * std::hypot(1, .4), 2e-4 * area);
+  EXPECT_EQ(edges_by_triangles(skirt.cells)[1], 400);
+
+  const SoftMesh sock =
+      tube_mesh({0, 0, .3, 0, 0, .1, .03, 0, .03, .1, 0, 0, .25, 0, 0}, {.04, .04, .04, .04, 0}, {12, 20});
+  auto edges = edges_by_triangles(sock.cells);
+  EXPECT_EQ(edges[1], 12);  // open at the top only
+  EXPECT_EQ(sock.vertices.size(), 3U * (12 * 20 + 1));
+  SoftModel m{.materials = {{.name = "m", .law = "stvk", .density = .2}},
+              .contact = {.self = true, .distance = .002}};
+  add_part(m, "sock", Cells::triangles, sock, 0);
+  EXPECT_NO_THROW(soft_bodies<double>(m));
+}
+
+TEST(SoftMeshTest, ABallOfCubesIsThatOfDiffPd) {
+  const SoftMesh ball = ball_of_cubes(.05, 10);
+  EXPECT_EQ(ball.cells.size(), 8U * 552);
+  EXPECT_EQ(ball.vertices.size(), 2469U);
+}
+
 TEST(SoftMeshTest, BadNumbersAreErrors) {
+  test::expect_error([] { return ball_of_cubes(0, 4).cells; }, "a positive radius", "");
+  test::expect_error(
+      [] {
+        return tube_mesh({0, 0, 0, 0, 0, 1}, {1}, {8, 4}).cells;
+      },
+      "6 coordinates and 1 radii", "a radius for each point");
+  test::expect_error(
+      [] {
+        return tube_mesh({0, 0, 0, 0, 0, 1}, {1, -1}, {8, 4}).cells;
+      },
+      "radius 1 of a tube is -1", "0 at an end closes it");
+  test::expect_error([] { return tube_mesh({0, 0, 0, 0, 0, 0}, {1, 1}, {8, 4}).cells; }, "are one", "");
+  test::expect_error(
+      [] {
+        return tube_mesh({0, 0, 0, 0, 0, 1, 0, 0, 0}, {1, 1, 1}, {8, 4}).cells;
+      },
+      "turns back", "");
+  test::expect_error(
+      [] {
+        return tube_mesh({0, 0, 0, 0, 0, 1}, {1, 1}, {2, 4}).cells;
+      },
+      "a tube of 2 cells around", "3 or more around");
   test::expect_error([] { return shirt_mesh(0.5, 0, 0.1).cells; }, "a shirt of 0 squares",
                      "4 makes 1390 vertices");
   test::expect_error([] { return shirt_mesh(0.5, 2, 0).cells; }, "positive width and depth");

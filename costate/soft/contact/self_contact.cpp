@@ -28,6 +28,20 @@ std::string in_words(const TouchingPair& pair) {
                     : "vertex " + n(0) + " and the triangle of vertices " + n(1) + ", " + n(2) + ", " + n(3);
 }
 
+// Slip of a pair since the start of the step, and what friction is per coefficient and slip of vertex i: the
+// force on it is -friction f w_i u.
+struct Slide {
+  V u;
+  double f;
+};
+Slide slide(const TouchingPair& pair, const PairLag<double>& lag, const At& at, double e) {
+  Four y = four(pair, at.z);
+  const Four x = four(pair, at.x);
+  for (int i = 0; i < 4; ++i) y.x[i] -= x.x[i];
+  const V u = pair_slip(lag, y.x);
+  return {u, lag.force * slip(norm(u), e).over};
+}
+
 }  // namespace
 
 SelfContact::SelfContact(std::vector<char> free, std::vector<int> triangles, std::vector<int> segments,
@@ -126,13 +140,9 @@ double SelfContact::residual(const At& at, double* r, Scratch& s) const {
   }
   const double friction = at.p[at_.friction], e = at.p[at_.slip_speed] * at.p[at_.dt];
   for (std::size_t k = 0; at.rate != 0 && friction > 0 && k < s.lagged.size(); ++k) {
-    Four y = four(s.lagged[k], at.z);
-    const Four x = four(s.lagged[k], at.x);
-    for (int i = 0; i < 4; ++i) y.x[i] -= x.x[i];
-    const V u = pair_slip(s.lags[k], y.x);
-    const double f = friction * s.lags[k].force * slip(norm(u), e).over;
+    const Slide on = slide(s.lagged[k], s.lags[k], at, e);
     for (int i = 0; i < 4; ++i) {
-      const V g = (f * s.lags[k].w[i]) * u;
+      const V g = (friction * on.f * s.lags[k].w[i]) * on.u;
       add(g, r, s.lagged[k].v[i]), squares += squared_norm(g);
     }
   }
@@ -248,6 +258,14 @@ void SelfContact::residual_jvp(const At& at, const AtDot& dot, double* r_dot, Sc
   }
   if (at.rate == 0) return;
   const double e = at.p[at_.slip_speed] * at.p[at_.dt];
+  if (at.p[at_.friction] == 0) {  // in proportion to friction, and cheap without it
+    const double friction_dot = dot.p ? dot.p[at_.friction] : 0;
+    for (std::size_t k = 0; friction_dot != 0 && k < s.lagged.size(); ++k) {
+      const Slide on = slide(s.lagged[k], s.lags[k], at, e);
+      for (int i = 0; i < 4; ++i) add((friction_dot * on.f * s.lags[k].w[i]) * on.u, r_dot, s.lagged[k].v[i]);
+    }
+    return;
+  }
   for (const TouchingPair& pair : s.lagged) {
     double rate[17] = {}, three[3];
     rates(pair, three);
@@ -293,6 +311,14 @@ void SelfContact::residual_vjp(const At& at, const double* mu, double* x_bar, do
   }
   if (at.rate == 0) return;
   const double e = at.p[at_.slip_speed] * at.p[at_.dt];
+  if (at.p[at_.friction] == 0) {
+    for (std::size_t k = 0; k < s.lagged.size(); ++k) {
+      const Slide on = slide(s.lagged[k], s.lags[k], at, e);
+      const Four m = four(s.lagged[k], mu);
+      for (int i = 0; i < 4; ++i) p_bar[at_.friction] += on.f * s.lags[k].w[i] * costate::dot(m.x[i], on.u);
+    }
+    return;
+  }
   for (const TouchingPair& pair : s.lagged) {
     Vec3<D17> r[4];
     numbers_of_friction(pair, four(pair, at.z), four(pair, at.x), numbers(pair), at.p[at_.friction], e, r);

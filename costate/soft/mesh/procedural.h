@@ -1,5 +1,5 @@
-// Meshes from numbers: cloths, blocks, balls, rods and a shirt. Cells are cut so that all of them are the
-// right way round.
+// Meshes from numbers: cloths, blocks, balls, rods, tubes and a shirt. Cells are cut so that all of them are
+// the right way round.
 #pragma once
 
 #include <array>
@@ -32,6 +32,11 @@ SoftMesh rod_mesh(const std::vector<double>& points, std::array<double, 3> towar
                   bool closed = false);
 // The length of a rod's first segment: half of it is a good `beside`. 1 of fewer than two points.
 double first_segment(const std::vector<double>& points);
+
+// A tube along a line of points with a radius at each: skirts, sleeves, socks. {cells around, cells along},
+// evenly spaced along the line; a radius of 0 at an end closes it with one vertex, as of a hat. (tube.cpp)
+SoftMesh tube_mesh(const std::vector<double>& points, const std::vector<double>& radii,
+                   std::array<int, 2> count);
 
 // A shirt: two panels of squares, a body of 5n x 7n with sleeves of 2n x 2n and a neck, sewn at shoulders,
 // sides and sleeves; hem, cuffs and neck are open. It stands upright, x across, its front towards -y, the hem

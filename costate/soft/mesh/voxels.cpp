@@ -1,5 +1,6 @@
 #include "costate/soft/mesh/voxels.h"
 
+#include <cmath>
 #include <map>
 #include <set>
 #include <string>
@@ -25,6 +26,19 @@ SoftMesh voxel_mesh(double size, const std::vector<std::array<int, 3>>& cubes) {
       mesh.cells.push_back(vertex->second);
     }
   }
+  return mesh;
+}
+
+SoftMesh ball_of_cubes(double radius, int across) {
+  if (!(radius > 0)) throw Error("a ball has a positive radius, not " + std::to_string(radius));
+  std::vector<std::array<int, 3>> cubes;
+  const auto inside = [&](int i) { return i + 0.5 - 0.5 * across; };
+  for (int k = 0; k < across; ++k)
+    for (int j = 0; j < across; ++j)
+      for (int i = 0; i < across; ++i)
+        if (std::hypot(inside(i), inside(j), inside(k)) <= 0.5 * across) cubes.push_back({i, j, k});
+  SoftMesh mesh = voxel_mesh(2 * radius / across, cubes);
+  for (double& x : mesh.vertices) x -= radius;
   return mesh;
 }
 

@@ -13,4 +13,7 @@ namespace costate::soft {
 // numbered as the cubes meet them. Error for no cubes, and for one that is there twice.
 SoftMesh voxel_mesh(double size, const std::vector<std::array<int, 3>>& cubes);
 
+// The cubes of a grid, `across` of them along a diameter, whose middles are in a ball around the origin.
+SoftMesh ball_of_cubes(double radius, int across);
+
 }  // namespace costate::soft

@@ -38,6 +38,7 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
 bool ImplicitStep::direction(const Numbers& m, double tolerance, StepScratch& s) const {
   for (std::size_t k = 0; k < s.d.size(); ++k) s.d[k] = c_.free[k / 3] ? -s.r[k] : 0;
   if (s.carried) return carried_direction(m, s);
+  bool indefinite = false;
   if (c_.n >= kManyVertices) {
     // Far from the solution a direction need not be better than the matrix that it is one of.
     const double rough = std::clamp(0.3 * s.norm / s.forces, 1e-2, 0.1);
@@ -46,6 +47,7 @@ bool ImplicitStep::direction(const Numbers& m, double tolerance, StepScratch& s)
       for (std::size_t k = 0; k < s.d.size(); ++k) s.d[k] = c_.free[k / 3] ? -s.r[k] : 0;
     };
     if (approximate_direction(accuracy, s)) return true;
+    indefinite = s.indefinite;
     restart();
     if (!c_.self) {  // barriers are too stiff for single precision, and only then is more asked of a factor
       matrix(m, s.z.data(), true, s);
@@ -54,18 +56,21 @@ bool ImplicitStep::direction(const Numbers& m, double tolerance, StepScratch& s)
       restart();
     }
   }
-  return exact_direction(m, s);
+  return exact_direction(m, s, indefinite);
 }
 
-// s.d <- H^-1 s.d, or of something near H that is positive definite. False where nothing near it is.
-bool ImplicitStep::exact_direction(const Numbers& m, StepScratch& s) const {
+// s.d <- H^-1 s.d, or of something near H that is positive definite: without the negative parts of cells and
+// pairs, at once where `convex`, and if that is not enough with more and more on the diagonal. False where
+// nothing near it is.
+bool ImplicitStep::exact_direction(const Numbers& m, StepScratch& s, bool convex) const {
+  if (convex) matrix(m, s.z.data(), true, s);
   double diagonal = 0;
   for (int i = 0; i < 3 * c_.n; ++i)
     diagonal += s.blocks[std::size_t(9 * (i / 3) + 4 * (i % 3))] / (3 * c_.n);
   double shift = 0;
   while (!factor(s, shift)) {
-    // First without the negative parts of cells and pairs, then with more and more on the diagonal.
-    if (shift == 0) matrix(m, s.z.data(), true, s);
+    if (!convex) matrix(m, s.z.data(), true, s);
+    convex = true;
     shift = shift == 0 ? 1e-10 * std::abs(diagonal) : 10 * shift;
     if (!std::isfinite(shift) || shift > 1e12 * std::abs(diagonal)) return false;
   }
@@ -82,10 +87,12 @@ bool ImplicitStep::approximate_direction(double accuracy, StepScratch& s) const 
     std::copy(s.trial.begin(), s.trial.end(), s.d.begin());
   }
   s.single_age = s.cholesky.factor_single(s.blocks.data()) ? 0 : -1;
+  s.indefinite = s.single_age < 0;
   return s.single_age == 0 && conjugate_gradients(accuracy, s);
 }
 
-// s.d <- H^-1 s.d to `accuracy`, relative to s.d. False where that does not come about.
+// s.d <- H^-1 s.d to `accuracy`, relative to s.d. False where that does not come about; s.indefinite says
+// whether because H has a negative curvature.
 bool ImplicitStep::conjugate_gradients(double accuracy, StepScratch& s) const {
   std::vector<double>&x = s.d, &r = s.refine, &p = s.mu, &Hp = s.coupling, &z = s.y_bar;
   r = x;
@@ -93,6 +100,7 @@ bool ImplicitStep::conjugate_gradients(double accuracy, StepScratch& s) const {
   const double enough = accuracy * accuracy * dot(r, r);
   const int most = s.single_age > 0 ? kMostWithAnOldFactor : kMostIterations;
   double rz = 0;
+  s.indefinite = true;
   for (int k = 0; k < most; ++k) {
     s.rounds = k + 1;
     z = r;
@@ -112,6 +120,7 @@ bool ImplicitStep::conjugate_gradients(double accuracy, StepScratch& s) const {
     if (dot(r, r) <= enough) return true;
     rz = rz_now;
   }
+  s.indefinite = false;
   return false;
 }
 

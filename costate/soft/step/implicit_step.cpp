@@ -15,6 +15,7 @@ StepScratch::StepScratch(const Compiled& c) {
   for (auto* v : {&z, &y, &w, &r, &d, &trial, &wind, &zero, &mu, &refine, &x_bar, &w_bar, &rest_bar, &y_bar,
                   &coupling, &held_x, &held_v})
     v->assign(n3, 0.0);
+  massed.reserve(std::size_t(c.signature.parameters()));
   solve_work.assign(2 * n3, 0.0);
   kept.assign(std::size_t(c.kept), 0.0);
   exact.assign(n3, 0.0L);
@@ -33,7 +34,7 @@ StepScratch::StepScratch(const Compiled& c) {
 StepScratch::~StepScratch() = default;
 
 void StepScratch::forget() {
-  factored = false;
+  factored = prepared = false;
   if (carried) carried->linearised = false;
 }
 
@@ -53,7 +54,7 @@ template void StepScratch::save<double>(double*) const;
 template void StepScratch::restore<float>(const float*);
 template void StepScratch::restore<double>(const double*);
 
-ImplicitStep::Numbers ImplicitStep::prepare(const In& in, StepScratch& s) const {
+ImplicitStep::Numbers ImplicitStep::numbers(const In& in, const StepScratch& s) const {
   Numbers m;
   const double* p = in.p;
   const std::ptrdiff_t n3 = 3 * c_.n;
@@ -69,11 +70,13 @@ ImplicitStep::Numbers ImplicitStep::prepare(const In& in, StepScratch& s) const 
   m.wind_drag = p[c_.wind_drag];
   m.x = in.x, m.v = in.x + n3;
   m.x_old = c_.copies == 4 ? in.x + 2 * n3 : in.x, m.v_old = c_.copies == 4 ? in.x + 3 * n3 : m.v;
-  const Scheme& h = m.scheme;
-  for (std::ptrdiff_t i = 0; i < n3; ++i) {
-    s.y[std::size_t(i)] = h.y1 * m.x[i] + h.y2 * m.x_old[i] + m.dt * (h.y3 * m.v[i] + h.y4 * m.v_old[i]);
-    s.w[std::size_t(i)] = h.w1 * m.x[i] + h.w2 * m.x_old[i];
-  }
+  m.at = {nullptr, m.x, s.w.data(), p, in.u, m.rate, s.kept.data()};
+  return m;
+}
+
+// The masses, and what terms keep of the rest shape: steps of one run share them.
+void ImplicitStep::masses(const double* p, StepScratch& s) const {
+  if (!s.massed.empty() && std::equal(s.massed.begin(), s.massed.end(), p)) return;
   std::fill(s.mass.begin(), s.mass.end(), 0.0);
   double* slot = s.slots.data();
   for (const auto& term : c_.terms) {
@@ -82,10 +85,23 @@ ImplicitStep::Numbers ImplicitStep::prepare(const In& in, StepScratch& s) const 
   }
   c_.assembly->add(s.slots.data(), 1, s.mass.data());
   for (const auto& term : c_.terms) term->keep(p, s.kept.data());
+  s.massed.assign(p, p + c_.signature.parameters());
+}
+
+ImplicitStep::Numbers ImplicitStep::prepare(const In& in, StepScratch& s) const {
+  Numbers m = numbers(in, s);
+  if (s.prepared) return m;
+  const double* p = in.p;
+  const std::ptrdiff_t n3 = 3 * c_.n;
+  const Scheme& h = m.scheme;
+  for (std::ptrdiff_t i = 0; i < n3; ++i) {
+    s.y[std::size_t(i)] = h.y1 * m.x[i] + h.y2 * m.x_old[i] + m.dt * (h.y3 * m.v[i] + h.y4 * m.v_old[i]);
+    s.w[std::size_t(i)] = h.w1 * m.x[i] + h.w2 * m.x_old[i];
+  }
+  masses(p, s);
   std::fill(s.wind.begin(), s.wind.end(), 0.0);
   c_.windy.force(m.x, m.wind, m.wind_drag, s.slots.data());
   c_.wind_assembly->add(s.slots.data(), 3, s.wind.data());
-  m.at = {nullptr, m.x, s.w.data(), p, in.u, m.rate, s.kept.data()};
   if (!c_.self) return m;
   double fastest = 0;
   for (std::ptrdiff_t k = 0; k < n3; ++k) fastest = std::max(fastest, std::abs(m.v[k]));
@@ -379,6 +395,7 @@ void ImplicitStep::solve(const In& in, StepScratch& s) const {
   if (s.carried) begin_carried(in, m, s);
   start(in, m, s);
   if (!iterate(m, c_.model.tolerance, c_.model.max_iterations, s)) fail(m, s);
+  s.prepared = true;
 }
 
 void ImplicitStep::finish(const In& in, const StepScratch& s, double* y) const {
@@ -397,6 +414,7 @@ void ImplicitStep::finish(const In& in, const StepScratch& s, double* y) const {
 }
 
 double ImplicitStep::energy(const In& in, StepScratch& s) const {
+  s.forget();
   Numbers m = prepare(in, s);
   m.a = m.rate = m.at.rate = 0;
   std::fill(s.wind.begin(), s.wind.end(), 0.0);

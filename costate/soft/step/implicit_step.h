@@ -41,16 +41,19 @@ struct StepScratch {
 
   std::vector<double> z, y, w, r, d, trial, mass, mass_bar, wind, zero;  // of vertices
   std::vector<double> slots, slots_w, slots_rest, sums, values, block_slots, blocks, kept;
+  std::vector<double> massed;          // the parameters that mass and kept are those of
   std::vector<double> held_x, held_v;  // of held vertices: where the step takes them; of all: zero
   std::vector<double> mu, refine, solve_work, x_bar, w_bar, rest_bar, y_bar, coupling;
   solve::BlockCholesky cholesky, contact_cholesky;  // of the mesh, and of the mesh with what touches
   std::vector<long double> exact;
   SelfContact::Scratch contact;
-  bool analysed = false;  // contact_cholesky knows what touches
-  bool factored = false;  // the matrix and its factor are those of the solution
-  bool single = false;    // the factor at the solution is in single precision
-  int rounds = 0;         // of the last conjugate gradients
-  int single_age = -1;    // iterations since the single-precision factor was made; -1: there is none
+  bool analysed = false;    // contact_cholesky knows what touches
+  bool factored = false;    // the matrix and its factor are those of the solution
+  bool single = false;      // the factor at the solution is in single precision
+  bool prepared = false;    // y, w, mass, wind and lags are those of the inputs that z is the solution of
+  bool indefinite = false;  // conjugate gradients ended at a negative curvature
+  int rounds = 0;           // of the last conjugate gradients
+  int single_age = -1;      // iterations since the single-precision factor was made; -1: there is none
   std::vector<Assembly::Pair> pairs;          // of the mesh, then those that only contact has
   double norm = 0, forces = 0;                // of r at z, and of what it is the sum of
   double residual = 0, adjoint_residual = 0;  // relative
@@ -94,7 +97,9 @@ class ImplicitStep {
   struct Rates {  // tangents or cotangents of dt, a and rate
     double dt = 0, a = 0, rate = 0;
   };
+  Numbers numbers(const In& in, const StepScratch& s) const;
   Numbers prepare(const In& in, StepScratch& s) const;
+  void masses(const double* p, StepScratch& s) const;
   // Where held vertices are at z; s.held_x and s.held_v at the end of the step.
   void set_held(const In& in, const Numbers& num, double* z, StepScratch& s) const;
   double potential(const Numbers& num, const double* z, StepScratch& s) const;
@@ -107,7 +112,7 @@ class ImplicitStep {
   // Newton's iteration from s.z; whether it came to the tolerance.
   bool iterate(const Numbers& num, double tolerance, int most, StepScratch& s) const;
   bool direction(const Numbers& num, double tolerance, StepScratch& s) const;
-  bool exact_direction(const Numbers& num, StepScratch& s) const;
+  bool exact_direction(const Numbers& num, StepScratch& s, bool convex = false) const;
   bool approximate_direction(double accuracy, StepScratch& s) const;
   bool conjugate_gradients(double accuracy, StepScratch& s) const;
   bool factor(StepScratch& s, double shift) const;

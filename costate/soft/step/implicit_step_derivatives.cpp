@@ -69,9 +69,10 @@ void ImplicitStep::solve_refined(double* b, StepScratch& s) const {
   solve(b);
   const double given = norm(s.d.data());
   double change = 1, left = 1;
+  constexpr double kSeen = 1e-9;  // of b: double sees as much of what single precision leaves
   const double enough = std::max(1e-16, 1e-4 * c_.model.tolerance);
   for (int round = 0; round < (s.single ? 8 : 3) && left > enough; ++round) {
-    if (change > 1e-9 && s.single) {  // double sees enough of what single precision leaves
+    if (s.single && (change > kSeen || enough >= 0.1 * kSeen)) {
       multiply(b, s.refine.data(), s);
       for (std::size_t k = 0; k < n3; ++k) s.refine[k] = c_.free[k / 3] ? s.d[k] - s.refine[k] : 0;
     } else {

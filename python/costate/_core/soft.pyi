@@ -74,6 +74,12 @@ def rod_mesh(points: numpy.typing.ArrayLike, towards: Sequence[float], beside: f
     direction, the others follow without a twist.
     """
 
+def tube_mesh(points: numpy.typing.ArrayLike, radii: Sequence[float], count: Sequence[int]) -> tuple[list[list[float]], list[list[int]]]:
+    """
+    Vertices and triangles of a tube along points (n, 3) with a radius at each; 0 at an end closes it.
+    count: cells around, cells along.
+    """
+
 def read_mesh(path: str) -> dict:
     """
     Vertices and cells of a file: {'vertices': (n, 3), and 'triangles', 'tetrahedra',

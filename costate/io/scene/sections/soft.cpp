@@ -17,6 +17,7 @@
 #include "costate/soft/laws/law.h"
 #include "costate/soft/laws/rod_law.h"
 #include "costate/soft/mesh/procedural.h"
+#include "costate/soft/mesh/voxels.h"
 #include "costate/soft/soft_system.h"
 #include "costate/study/field_quantities.h"
 
@@ -151,10 +152,19 @@ struct SoftReader {
     return mesh;
   }
 
-  soft::SoftMesh ball(const TomlValue& p) const {
+  // A sphere of triangles, or a ball of cubes, `count` of them across.
+  soft::SoftMesh ball(const TomlValue& p, soft::Cells& kind) const {
     const TomlValue& radius = file.required(p, "radius", "this part", "add radius = 0.1");
     const TomlValue& count = file.required(p, "count", "this part", "add count = 8: cells along an edge");
     const double r = file.number(radius, "radius");
+    if (p.find("cells")) {
+      constexpr const char* kCells[] = {"triangles", "hexahedra"};
+      if (choice(p, "cells", kCells, 0) == 1) {
+        kind = soft::Cells::hexahedra;
+        const int across = int(file.count(count, "count", 200));
+        return file.told_at(p.place, [&] { return soft::ball_of_cubes(r, across); });
+      }
+    }
     const int n = int(file.count(count, "count", kMostCells));
     return file.told_at(p.place, [&] { return soft::ball_mesh(r, n); });
   }
@@ -168,14 +178,34 @@ struct SoftReader {
     return file.told_at(p.place, [&] { return soft::shirt_mesh(width, n, depth); });
   }
 
+  std::vector<double> points_of(const TomlValue& given) const {
+    std::vector<double> points;
+    if (!given.is(TomlValue::Kind::array)) file.fail(given.place, "points is a list of points");
+    for (const TomlValue& point : given.items)
+      for (const double x : file.vector(point, "points", 3)) points.push_back(x);
+    return points;
+  }
+  soft::SoftMesh tube(const TomlValue& p) const {
+    const std::vector<double> points =
+        points_of(file.required(p, "points", "this tube", "add points = [[0, 0, 0], [0, 0, 1]]"));
+    const TomlValue& given = file.required(p, "radii", "this tube", "add radii = [0.1, 0.2], one per point");
+    const TomlValue& count = file.required(p, "count", "this tube", "add count = [16, 10]: around, along");
+    if (!given.is(TomlValue::Kind::array)) file.fail(given.place, "radii is a list of numbers");
+    if (!count.is(TomlValue::Kind::array) || count.items.size() != 2)
+      file.fail(count.place, "count of a tube has two numbers: cells around and cells along");
+    std::vector<double> radii;
+    for (const TomlValue& r : given.items) radii.push_back(file.number(r, "radii"));
+    const int around = int(file.count(count.items[0], "count", kMostCells)),
+              along = int(file.count(count.items[1], "count", kMostCells));
+    return file.told_at(p.place, [&] { return soft::tube_mesh(points, radii, {around, along}); });
+  }
+
   // A rod through points, or a straight one: size long, in count segments, along an axis.
   soft::SoftMesh rod(const TomlValue& p, soft::Cells& kind) const {
     kind = soft::Cells::rods;
     std::vector<double> points;
     if (const TomlValue* given = p.find("points")) {
-      if (!given->is(TomlValue::Kind::array)) file.fail(given->place, "points is a list of points");
-      for (const TomlValue& point : given->items)
-        for (const double x : file.vector(point, "points", 3)) points.push_back(x);
+      points = points_of(*given);
     } else {
       const TomlValue& size =
           file.required(p, "size", "this rod", "add size = 1.0, or points = [[0, 0, 0], ...]");
@@ -238,36 +268,14 @@ struct SoftReader {
   }
 
   void parts() {
-    constexpr const char* kShapes[] = {"cloth", "block", "ball", "file", "rod", "shirt"};
+    constexpr const char* kShapes[] = {"cloth", "block", "ball", "file", "rod", "shirt", "tube"};
     constexpr Color kColors[] = {0xd98b5f, 0x4f86c6, 0x6aa56a, 0xb06fb5, 0xc9a13b};
     for (const TomlValue& p : file.tables("parts", kMost)) {
-      file.require_known_keys(p,
-                              {"name",
-                               "shape",
-                               "cells",
-                               "size",
-                               "count",
-                               "origin",
-                               "plane",
-                               "material",
-                               "velocity",
-                               "color",
-                               "file",
-                               "scale",
-                               "radius",
-                               "obstacle",
-                               "driven",
-                               "turns",
-                               "over",
-                               "pressure",
-                               "pressure_driven",
-                               "points",
-                               "along",
-                               "towards",
-                               "beside",
-                               "closed",
-                               "depth",
-                               "body"},
+      file.require_known_keys(p, {"name",     "shape",           "cells",    "size",   "count",   "origin",
+                                  "plane",    "material",        "velocity", "color",  "file",    "scale",
+                                  "radius",   "radii",           "obstacle", "driven", "turns",   "over",
+                                  "pressure", "pressure_driven", "points",   "along",  "towards", "beside",
+                                  "closed",   "depth",           "body"},
                               "[[parts]]");
       const std::string name = file.name_of(p, "part", "flag");
       if (p.find("over")) {
@@ -276,10 +284,11 @@ struct SoftReader {
       }
       const std::size_t shape = choice(p, "shape", kShapes, p.find("file") ? 3 : 0);
       soft::Cells kind = soft::Cells::triangles;
-      const soft::SoftMesh mesh = shape == 5   ? shirt(p)
+      const soft::SoftMesh mesh = shape == 6   ? tube(p)
+                                  : shape == 5 ? shirt(p)
                                   : shape == 4 ? rod(p, kind)
                                   : shape == 3 ? from_file(p, kind)
-                                  : shape == 2 ? ball(p)
+                                  : shape == 2 ? ball(p, kind)
                                                : procedural(p, shape == 0, kind);
       const bool obstacle = flag(p, "obstacle");
       first.push_back(soft::add_part(model, name, kind, mesh, obstacle ? -1 : material_of(p),
