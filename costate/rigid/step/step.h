@@ -30,8 +30,8 @@ struct Stepper {
   // The same model with rk4, for the parts of a split step in which something moves (part_method.h); null:
   // this is it, or all parts are the integrator's own.
   std::shared_ptr<const Stepper> by_rk4 = {};
-  // How fast dampers slow what they act on, at the reference configuration: of each tree, which numbers of
-  // `p` to multiply by which weights.
+  // How fast dampers slow what they act on, at the reference configuration: of each dof and tendon, which
+  // numbers of `p` to multiply by which weights.
   struct Damper {
     int number = kAbsent;
     double weight = 0;

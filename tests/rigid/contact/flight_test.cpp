@@ -79,5 +79,26 @@ TEST(Flight, DampersThatAreTooStiffForRk4KeepTheModelsStepsAndTheReportSaysSo) {
   }
 }
 
+// A velocity servo is a damper too: 20 N m s/rad on 1/300 kg m^2.
+TEST(Flight, ServosThatAreTooStiffForRk4KeepTheModelsSteps) {
+  for (const auto& [gain, label] : {std::pair{"0.1", "exact"}, {"20", "time grid"}}) {
+    Model model = compile(io::parse_mjcf(
+        "<mujoco><option gravity='0 0 0' timestep='0.002'/><worldbody><body><joint name='hinge' type='hinge' "
+        "axis='0 0 1' range='-30 30' limited='true'/><geom type='capsule' fromto='0 0 0 0.3 0 0' size='0.02' "
+        "mass='0.1'/></body></worldbody><actuator><velocity joint='hinge' kv='" +
+        std::string(gain) + "'/></actuator></mujoco>"));
+    model.options.integrator = Integrator::implicitfast;
+    const auto system = make_system<double>(model, {.onset = Onset::split});
+    Rollout<double> rollout(system, {.steps = 200});
+    Arguments<double> at = rollout.arguments();
+    at.x0 = {0, 3};
+    std::fill(at.controls.begin(), at.controls.end(), 3);
+    const auto g = rollout.value_and_gradient(at, *loss::final<double>(system->signature(), "q", {}));
+    EXPECT_TRUE(std::abs(g.value) < 1) << gain << ": " << g.value;
+    EXPECT_FALSE(g.report.mode_switches.empty()) << gain << ": it reaches its stop";
+    EXPECT_EQ(g.report.label, label) << gain << "\n" << g.report.to_text();
+  }
+}
+
 }  // namespace
 }  // namespace costate::rigid
