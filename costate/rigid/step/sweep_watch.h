@@ -2,8 +2,8 @@
 // contact point, which runs over the face, from corner to corner, far faster than the bodies move. Where it
 // passes an edge or a corner its path has a kink that no step is cut at, and the error of the gradient is of
 // first order in dt: 0.83 at dt = 0.002, 0.21 at 0.0005 and 0.03 at 0.0001 in the toss of a box of 0.2 m onto
-// a sphere of 2 m. The report says so where the point runs farther in a step than kSweep times the size of the
-// flat body (step_report.h).
+// a sphere of 2 m. The report says so where the point runs farther in a step than kSweep times the size of
+// the flat body (step_report.h).
 //
 // Transposes see steps from the last to the first: where the point was in the step after is kept.
 // Tests: tests/rigid/contact/every_pair_test.cpp.
