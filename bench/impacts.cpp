@@ -7,7 +7,7 @@
 //                                          gradient of position, velocity and spin at dt = 2 ms, beside
 //                                          extrapolated differences of steps of 10 us, and the errors of
 //                                          differences at 2 ms
-//   costate_bench_impacts cost             time of onset = split over the time of none, forward and with
+//   costate_bench_impacts cost [model]     time of onset = split over the time of none, forward and with
 //                                          gradient
 #include <algorithm>
 #include <chrono>
@@ -155,12 +155,14 @@ int main(int argc, char** argv) {
           toss(body, floor, seconds, dt);
   } else if (what == "cost") {
     for (const auto integrator : {rigid::Integrator::rk4, rigid::Integrator::euler}) {
-      for (const char* name : {"hopper", "half_cheetah", "ant", "humanoid"}) cost(name, integrator, false);
-      cost("humanoid", integrator, true);
-      cost("ant", integrator, true);
+      for (const char* name : {"hopper", "half_cheetah", "ant", "humanoid"})
+        if (argc < 3 || std::string(argv[2]) == name) cost(name, integrator, false);
+      for (const char* name : {"ant", "humanoid"})
+        if (argc < 3 || std::string(argv[2]) == name) cost(name, integrator, true);
     }
   } else {
-    std::fprintf(stderr, "costate_bench_impacts bounce | toss [seconds [shape [floor [dt]]]] | cost\n");
+    std::fprintf(stderr,
+                 "costate_bench_impacts bounce | toss [seconds [shape [floor [dt]]]] | cost [model]\n");
     return 2;
   }
 }

@@ -283,8 +283,8 @@ void contact_points_vjp(const Tree& tree, const Constraints& cons, const S* p, c
 }
 
 template <class S>
-void contact_gaps_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* gap_bar,
-                      const Wanted& wanted, S* q_bar, S* p_bar, Data<S>& d, ContactData<S>& c) {
+void contact_gaps_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* gap_bar,
+                      const Wanted& wanted, S* p_bar, Data<S>& d, ContactData<S>& c) {
   for (const int i : cons.geoms) c.shape_bars[i] = geometry::ShapeBar<S>::zero();
   for (std::size_t i = 0; i < cons.pairs.size(); ++i) {
     const TouchingPair& pair = cons.pairs[i];
@@ -304,15 +304,7 @@ void contact_gaps_vjp(const Tree& tree, const Constraints& cons, const S* p, con
                           c.shape_bars[two]);
     margin_vjp(tree, pair, margin_bar, wanted, p_bar);
   }
-  for (auto* forces : {&d.wrench, &d.axis_bar, &d.v_bar, &d.a_bar, &d.w_bar})
-    std::fill(forces->begin(), forces->end(), Force<S>::zero());
   for (const int i : cons.geoms) shape_vjp(tree, i, p, wanted, p_bar, d, c);
-  // Where bodies are, and nothing that moves.
-  const S* zeros = d.zeros.data();
-  rnea_forward<S>(tree, Vec3<S>::zero(), zeros, zeros, d);
-  virtual_velocities<S>(tree, zeros, d);
-  rnea_vjp<S>(tree, p, q, zeros, zeros, zeros, true, wanted,
-              {q_bar, d.unused.data(), nullptr, p_bar, nullptr}, d);
 }
 
 #if !defined(COSTATE_ON_DEVICE)
@@ -322,8 +314,8 @@ void contact_gaps_vjp(const Tree& tree, const Constraints& cons, const S* p, con
   template void contact_points_vjp(const Tree&, const Constraints&, const S*, const S*, const S*, const S*, \
                                    const S*, const Wanted&, const ConstraintBar<S>&, Data<S>&,              \
                                    ContactData<S>&);                                                        \
-  template void contact_gaps_vjp(const Tree&, const Constraints&, const S*, const S*, const S*,             \
-                                 const Wanted&, S*, S*, Data<S>&, ContactData<S>&);
+  template void contact_gaps_vjp(const Tree&, const Constraints&, const S*, const S*, const Wanted&, S*,    \
+                                 Data<S>&, ContactData<S>&);
 COSTATE_INSTANTIATE(double)
 COSTATE_INSTANTIATE(NativePack<double>)
 COSTATE_INSTANTIATE(NativePack<float>)

@@ -39,10 +39,10 @@ void contact_vjp(const Tree& tree, const Constraints& cons, const S* p, const S*
                  const Wanted& wanted, const ConstraintBar<S>& bar, Data<S>& d, ConstraintData<S>& c,
                  S& dt_bar);
 
-// Adds to the cotangents of q (tangent space) and parameters, given those of contact_gaps at the same state.
-// Needs kinematics and body_inertias.
+// Adds to d.wrench and the cotangents of parameters, given those of contact_gaps at the same state. Needs
+// kinematics.
 template <class S>
-void contact_gaps_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* q, const S* gap_bar,
-                      const Wanted& wanted, S* q_bar, S* p_bar, Data<S>& d, ContactData<S>& c);
+void contact_gaps_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* gap_bar,
+                      const Wanted& wanted, S* p_bar, Data<S>& d, ContactData<S>& c);
 
 }  // namespace costate::rigid

@@ -6,7 +6,7 @@
 #include "costate/rigid/parameter_range.h"
 #include "costate/rigid/rigid_system.h"
 #include "costate/rigid/step/integrators.h"
-#include "costate/rigid/step/limit_events.h"
+#include "costate/rigid/step/part_method.h"
 
 namespace costate::rigid {
 namespace {
@@ -100,13 +100,14 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
     s.evaluations = method.kEvaluations;
     method.set_up(model, s);
   });
-  if (s.graded() && s.integrator != Integrator::rk4) {
-    auto in_contact = std::make_shared<Stepper>(s);
-    in_contact->integrator = Integrator::rk4;
-    in_contact->evaluations = Rk4::kEvaluations;
-    in_contact->implicit = Implicit::none;
-    in_contact->tree.spinning.clear();
-    s.in_contact = std::move(in_contact);
+  if (s.split && s.integrator != Integrator::rk4) {
+    s.dampers = list_dampers(model, s.tree);
+    auto by_rk4 = std::make_shared<Stepper>(s);
+    by_rk4->integrator = Integrator::rk4;
+    by_rk4->evaluations = Rk4::kEvaluations;
+    by_rk4->implicit = Implicit::none;
+    by_rk4->tree.spinning.clear();
+    s.by_rk4 = std::move(by_rk4);
   }
   return s;
 }

@@ -1,8 +1,8 @@
 // Contacts and limits that begin to act without a cut. A gradient through one is that of the time grid
 // (split_step.h), and the report says so, with the names of the geoms, joints or tendons. They are left to
-// the grid where steps are never cut; limits of tendons, and points of two shapes that cannot be followed
-// from step to step, always. What meets more slowly than kSlowImpact does not count: such an impact hardly
-// moves anything, however wrong its moment is.
+// the grid where steps are never cut; points of two shapes that cannot be followed from step to step, always.
+// What meets more slowly than kSlowImpact does not count: such an impact hardly moves anything, however wrong
+// its moment is.
 //
 // Transposes see steps from the last to the first: a pair begins to touch where it does in the step after and
 // does not in this one. Its speed is the one with which the step after begins.
@@ -13,15 +13,11 @@
 #include <vector>
 
 #include "costate/rigid/constraints/constraint_rows.h"
-#include "costate/rigid/step/step.h"
+#include "costate/rigid/step/limit_events.h"
 
 namespace costate::rigid {
 
 inline constexpr double kSlowImpact = 0.01;  // m/s, of hinges rad/s
-
-inline bool is_limit(GroupKind kind) {
-  return kind == GroupKind::joint_limit || kind == GroupKind::ball_limit || kind == GroupKind::tendon_limit;
-}
 
 template <class S>
 class OnsetWatch {

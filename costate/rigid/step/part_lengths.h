@@ -268,10 +268,9 @@ void point_rates(const Stepper& stepper, const S* x, const std::vector<S>& gap, 
       rates[k] = select(near, speed(pair.second_body) - speed(pair.first_body), S(0));
     }
   }
-  S J[kMostLimitNumbers];
   each_limit(stepper.constraints, [&](std::size_t event, const ConstraintGroup& g, int row) {
-    limit_row(tree, g, row, static_cast<const S*>(w.p.data()), x, static_cast<const Data<S>&>(w.d), J);
-    const S rate = rate_of(g, static_cast<const S*>(J) + row * int(g.dofs.size()), x + tree.nq);
+    const GroupInput<S> in{tree, g, static_cast<const S*>(w.p.data()), x};
+    const S rate = limit_rate(in, row, x + tree.nq, static_cast<const Data<S>&>(w.d));
     rates[event] = select(gap[event] < S(value_t<S>(kTouchesAbout)), rate, S(0));
   });
 }

@@ -32,7 +32,7 @@
 // this step; the others, whose velocities it changed, may meet again.
 //
 // Several events in a step are taken one after the other, at most kMostEvents and kMostParts parts; then it
-// goes on as distances say. Limits of joints are events too (limit_events.h). Of two shapes with several
+// goes on as distances say. Limits are events too (limit_events.h). Of two shapes with several
 // points the distance of each slot is continuous where `splittable` says so; where it leaps all the same,
 // because two other features are nearest now, there is no zero: that is left to the time grid and counted.
 //
@@ -50,6 +50,7 @@
 #include "costate/rigid/contact/impact.h"
 #include "costate/rigid/step/onset_watch.h"
 #include "costate/rigid/step/step.h"
+#include "costate/rigid/step/sweep_watch.h"
 
 namespace costate::rigid {
 
@@ -89,6 +90,7 @@ struct CutCounts {
                                // time grid
   std::int64_t slow = 0;       // impacts of corners slower than kSlowImpact, which are not cut
   std::int64_t leaps = 0;      // points of two boxes, or of a capsule and a box, that come or go by a leap
+  std::int64_t coarse = 0;     // steps with events between steps of first order
 };
 
 template <class S>
@@ -102,7 +104,7 @@ struct SplitWork {
     S part = S(1);            // how much of that step; 1 unless it ends with an event
     S event = S(-1);          // the contact point that changes at its end, or -1
     S most = S(1);            // how far along that step an event may lie
-    S pushed = S(0);          // 1: by Stepper::in_contact
+    S moved = S(0);           // 1: by Stepper::by_rk4
     std::vector<S> v_before;  // before the impact at its end
     S met = S(-1);            // the point of that impact, or -1
   };
@@ -120,7 +122,7 @@ struct SplitWork {
   std::vector<S> rates, next_rates, cut_rates, edges, edges_of;
   S before;
   std::vector<S> record, tapes;  // of the step (step.h)
-  std::vector<S> scratch_tape;   // of a part that is taken again, or by Stepper::in_contact
+  std::vector<S> scratch_tape;   // of a part that is taken again, or by Stepper::by_rk4
   std::vector<S> end;            // of one step
 
   // The transpose: all parts of each world's step, of which `number` is next, and cotangents.
@@ -139,8 +141,10 @@ struct SplitWork {
   S slowest;
   SlowestEvent slowest_event;
   S ties, exhausted, cuts;        // in this step
+  S coarse;                       // 1: steps that are not cut are of first order
   std::vector<CutCounts> counts;  // of each world, since the caller has set them to zero
   OnsetWatch<S> watch;
+  SweepWatch<S> sweeps;
 };
 
 // As step and step_vjp of step.h. The tape: those of the first parts, and the record. split.switches holds a

@@ -1,7 +1,7 @@
 // Bodies of split_step.h, compiled once for each scalar in split_step_*.cpp.
 #pragma once
 
-#include "costate/rigid/step/part_lengths.h"
+#include "costate/rigid/step/part_method.h"
 #include "costate/rigid/step/split_step_cut.h"
 
 namespace costate::rigid {
@@ -41,9 +41,9 @@ void begin_parts(const Stepper& stepper, const mask_t<S>& worlds, StepWork<S>& w
   set_where(worlds, S(1), split.now.part);
   set_where(worlds, S(1), split.now.most);
   set_where(worlds, S(0), split.shortened);
-  if (!stepper.in_contact) return;
-  const mask_t<S> pushed = some_point_moves(stepper, worlds, w, split);
-  set_where(worlds, select(pushed, S(1), S(0)), split.now.pushed);
+  if (!stepper.by_rk4) return;
+  const mask_t<S> moves = something_moves(stepper, worlds & rk4_follows(stepper, w), w, split);
+  set_where(worlds, select(moves, S(1), S(0)), split.now.moved);
 }
 
 template <class S>
@@ -86,7 +86,7 @@ void end_cut_parts(const Stepper& stepper, const mask_t<S>& worlds, StepWork<S>&
     bounces = meet(stepper, worlds, pick(now.modes, now.event), now, now.x.data(), w, split);
   change_modes(worlds, now.event, bounces, now.modes, now.modes, &split.settled);
   copy_where(worlds, static_cast<const S*>(split.cut_gap.data()), split.gap.size(), split.gap.data());
-  if (stepper.in_contact) {
+  if (stepper.by_rk4) {
     point_rates(stepper, static_cast<const S*>(split.y.data()), split.cut_gap, w, split.cut_rates);
     copy_where(worlds, static_cast<const S*>(split.cut_rates.data()), split.rates.size(), split.rates.data());
   }
@@ -167,7 +167,7 @@ void advance_parts(const Stepper& stepper, const Stepper& method, const mask_t<S
   if (!own) w.tape.lie_at(split.scratch_tape.data());
   take_part(stepper, method, worlds, with_tape && own, w, split);
   gaps_at(stepper, static_cast<const S*>(w.y.data()), w, split.next_gap.data());
-  if (stepper.in_contact)
+  if (stepper.by_rk4)
     point_rates(stepper, static_cast<const S*>(w.y.data()), split.next_gap, w, split.next_rates);
   const mask_t<S> trying = worlds & (split.shortened == S(0));
   mask_t<S> ends(false);
@@ -204,20 +204,18 @@ void take_steps(const Stepper& stepper, bool with_tape, Steps& steps, StepWork<S
   const S whole = w.p[dt];
   now.left = whole;
   now.length = now.most = S(1);
-  now.pushed = split.shortened = S(0);
+  now.moved = split.shortened = S(0);
   see_far(stepper, w);
   mask_t<S> active = steps.begin(mask_t<S>(true));
   std::fill(w.c.contact.modes.begin(), w.c.contact.modes.end(), S(0));
   gaps_at(stepper, static_cast<const S*>(now.x.data()), w, split.gap.data());
-  if (stepper.in_contact)
-    point_rates(stepper, static_cast<const S*>(now.x.data()), split.gap, w, split.rates);
+  if (stepper.by_rk4) point_rates(stepper, static_cast<const S*>(now.x.data()), split.gap, w, split.rates);
   begin_steps(stepper, active, whole, w, split);
   while (any(active)) {
-    const mask_t<S> own = active & (now.pushed == S(0));
+    const mask_t<S> own = active & (now.moved == S(0));
     if (any(own)) advance_parts(stepper, stepper, own, whole, with_tape, steps, active, w, split);
-    const mask_t<S> pushed = active & (now.pushed != S(0));
-    if (any(pushed))
-      advance_parts(stepper, *stepper.in_contact, pushed, whole, with_tape, steps, active, w, split);
+    const mask_t<S> moved = active & (now.moved != S(0));
+    if (any(moved)) advance_parts(stepper, *stepper.by_rk4, moved, whole, with_tape, steps, active, w, split);
   }
   w.p[dt] = whole;
 }

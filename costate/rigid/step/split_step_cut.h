@@ -150,10 +150,17 @@ void gap_cotangent(const Stepper& stepper, const S& events, const Wanted& wanted
   std::fill(split.q_bar.begin(), split.q_bar.end(), S(0));
   if (wanted.active) std::fill(split.gap_p.begin(), split.gap_p.end(), S(0));
   body_inertias(t, p, w.d);
-  contact_gaps_vjp(t, stepper.constraints, p, y, static_cast<const S*>(split.gap_bar.data()), wanted,
-                   split.q_bar.data(), split.gap_p.data(), w.d, w.c.contact);
+  clear_body_cotangents(w.d);
+  contact_gaps_vjp(t, stepper.constraints, p, static_cast<const S*>(split.gap_bar.data()), wanted,
+                   split.gap_p.data(), w.d, w.c.contact);
   limit_gaps_vjp(t, stepper.constraints, p, y, static_cast<const S*>(split.gap_bar.data()), wanted,
                  split.q_bar.data(), split.gap_p.data(), w.d);
+  // Where bodies are, and nothing that moves.
+  const S* zeros = w.d.zeros.data();
+  rnea_forward<S>(t, Vec3<S>::zero(), zeros, zeros, w.d);
+  virtual_velocities<S>(t, zeros, w.d);
+  rnea_vjp<S>(t, p, y, zeros, zeros, zeros, true, wanted,
+              {split.q_bar.data(), w.d.unused.data(), nullptr, split.gap_p.data(), nullptr}, w.d);
   std::fill(split.gap_x.begin(), split.gap_x.end(), S(0));
   ambient_cotangent(t, y, split.q_bar.data(), split.gap_x.data());
 }

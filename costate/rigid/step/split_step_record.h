@@ -11,9 +11,7 @@
 namespace costate::rigid {
 
 // What takes the parts in which a contact pushes.
-inline const Stepper& pushing(const Stepper& stepper) {
-  return stepper.in_contact ? *stepper.in_contact : stepper;
-}
+inline const Stepper& pushing(const Stepper& stepper) { return stepper.by_rk4 ? *stepper.by_rk4 : stepper; }
 
 template <class S>
 SplitWork<S>::SplitWork(const Stepper& stepper)
@@ -41,7 +39,8 @@ SplitWork<S>::SplitWork(const Stepper& stepper)
       impact(stepper.tree, stepper.constraints),
       zones(stepper.constraints.rows),
       counts(is_dual<S> ? 0 : lanes_of<S>),
-      watch(stepper) {
+      watch(stepper),
+      sweeps(stepper) {
   const auto make = [&](Part& part) {
     part.x.resize(end.size());
     part.modes.resize(gap.size());
@@ -49,7 +48,8 @@ SplitWork<S>::SplitWork(const Stepper& stepper)
   };
   make(now);
   for (Part& part : parts) make(part);
-  number = events = slow = leaps = shortened = before = left_bar = slowest = ties = exhausted = cuts = S(0);
+  number = events = slow = leaps = shortened = before = left_bar = slowest = ties = exhausted = cuts =
+      coarse = S(0);
 }
 
 // What is left after a part, relative to what was.
@@ -70,7 +70,7 @@ void each_number(Part& part, const F& f) {
   f(1, part.part);
   f(2, part.event);
   f(3, part.most);
-  f(4, part.pushed);
+  f(4, part.moved);
 }
 template <class S>
 S& recorded_parts(const Stepper& stepper, SplitWork<S>& split) {
@@ -96,8 +96,7 @@ void gaps_at(const Stepper& stepper, const S* x, StepWork<S>& w, S* gap) {
   kinematics(stepper.tree, static_cast<const S*>(w.p.data()), x, w.d);
   contact_gaps(stepper.tree, stepper.constraints, static_cast<const S*>(w.p.data()), x,
                static_cast<const Data<S>&>(w.d), w.c.contact, gap);
-  limit_gaps(stepper.tree, stepper.constraints, static_cast<const S*>(w.p.data()), x,
-             static_cast<const Data<S>&>(w.d), gap);
+  limit_gaps(stepper.tree, stepper.constraints, static_cast<const S*>(w.p.data()), x, w.d, gap);
 }
 
 // Shapes that rattle on corners or rims.

@@ -10,7 +10,7 @@ template <class S>
 mask_t<S> kept_tape(const SplitWork<S>& split) {
   mask_t<S> out(false);
   for (std::size_t n = 0; n < kTapesKept; ++n)
-    out = out | ((split.number == S(value_t<S>(n))) & (split.parts[n].pushed == S(0)));
+    out = out | ((split.number == S(value_t<S>(n))) & (split.parts[n].moved == S(0)));
   return out;
 }
 
@@ -69,7 +69,7 @@ void load_parts(const Stepper& stepper, StepWork<S>& w, SplitWork<S>& split) {
                               {&part.part, &split.now.part},
                               {&part.event, &split.now.event},
                               {&part.most, &split.now.most},
-                              {&part.pushed, &split.now.pushed}})
+                              {&part.moved, &split.now.moved}})
       set_where(here, *number, *to);
   }
 }
@@ -189,8 +189,9 @@ void transpose_steps(const Stepper& stepper, const Wanted& caller, Steps& steps,
   const S whole = w.p[dt];
   const Wanted wanted = with_length(stepper, caller, split);
   split.left_bar = split.number = S(0);
-  split.now.pushed = S(0);
+  split.now.moved = S(0);
   see_far(stepper, w);
+  split.coarse = select(flies_by_rk4(stepper, w), S(0), S(1));
   mask_t<S> active = steps.begin_transpose(mask_t<S>(true));
   // Worlds that lack a part need some state there all the same.
   for (std::size_t n = 1; n < split.parts.size(); ++n) split.parts[n].x = split.parts[0].x;
@@ -198,9 +199,9 @@ void transpose_steps(const Stepper& stepper, const Wanted& caller, Steps& steps,
   unfold(stepper, active, whole, steps, w, split);
   while (any(active)) {
     load_parts(stepper, w, split);
-    const mask_t<S> pushed = active & (split.now.pushed != S(0)), own = active & !pushed;
+    const mask_t<S> moved = active & (split.now.moved != S(0)), own = active & !moved;
     if (any(own)) transpose_parts(stepper, stepper, own, caller, wanted, w, split);
-    if (any(pushed)) transpose_parts(stepper, *stepper.in_contact, pushed, caller, wanted, w, split);
+    if (any(moved)) transpose_parts(stepper, *stepper.by_rk4, moved, caller, wanted, w, split);
     const mask_t<S> ended = part_before(stepper, active, wanted, steps, w, split);
     if (!any(ended)) continue;
     w.p_bar[dt] += select(ended, split.left_bar, S(0));

@@ -75,6 +75,7 @@ void note_transposed(int l, std::int64_t k, bool in_parts, const StepWork<S>& w,
   if (in_parts) {
     split.switches.push_back(k);
     split.slowest_event.take(double(lane(split.slowest, l)), k);
+    split.counts[l].coarse += std::int64_t(lane(split.coarse, l));
   }
   split.counts[l].ties += std::int64_t(lane(split.ties, l));
   split.counts[l].exhausted += std::int64_t(lane(split.exhausted, l));
@@ -130,6 +131,7 @@ struct OneStep {
       for (int l = 0; l < lanes_of<S>; ++l)
         if (lane(ended, l) > 0) note_transposed(l, 0, lane(in_parts, l) > 0, w, split);
       split.watch.see(worlds, stepper.constraints, w.c, w.x.data() + stepper.tree.nq);
+      split.sweeps.see(worlds, stepper.constraints, w.c);
     }
   }
 };
@@ -251,6 +253,7 @@ struct Columns {
     for (std::size_t row = 0; row < split.zones.size(); ++row)
       set_where(worlds, w.c.zone[row], split.zones[row]);
     split.watch.see(worlds, stepper.constraints, w.c, w.x.data() + stepper.tree.nq);
+    split.sweeps.see(worlds, stepper.constraints, w.c);
   }
 };
 

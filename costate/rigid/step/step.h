@@ -27,9 +27,16 @@ struct Stepper {
   int evaluations = 1;          // of the accelerations in a step
   bool applied_forces = false;  // controls end with a force for each dof
   bool split = false;           // where contacts begin and end: split_step.h
-  // The same model with rk4, for the parts of a split step in which a contact pushes (part_lengths.h); null:
+  // The same model with rk4, for the parts of a split step in which something moves (part_method.h); null:
   // this is it, or all parts are the integrator's own.
-  std::shared_ptr<const Stepper> in_contact = {};
+  std::shared_ptr<const Stepper> by_rk4 = {};
+  // How fast dampers slow what they act on, at the reference configuration: of each dof and tendon, which
+  // numbers of `p` to multiply by which weights.
+  struct Damper {
+    int number = kAbsent;
+    double weight = 0;
+  };
+  std::vector<std::vector<Damper>> dampers = {};
 
   // The parts of the tape of an evaluation: accelerations, L and 1/D, poses, the constrained accelerations.
   int tape_of_factor() const { return tree.nv; }

@@ -35,6 +35,7 @@ class StepReport {
     watch_.forget();
     if (!split) return;
     split->watch.forget();
+    split->sweeps.forget();
     split->counts.assign(split->counts.size(), {});
   }
 
@@ -79,6 +80,7 @@ class StepReport {
     lowest_ = first;
     if (first > 0) return;
     if (split) find_counts(split->counts, to);
+    if (split) find_sweeps(split->sweeps.watched(), to);
     const OnsetWatch<S>& watch = split ? split->watch : watch_;
     find_onsets(watch, split != nullptr, to);
     find_limits(watch, split != nullptr, to);
@@ -91,7 +93,16 @@ class StepReport {
       most.exhausted = std::max(most.exhausted, of.exhausted);
       most.slow = std::max(most.slow, of.slow);
       most.leaps = std::max(most.leaps, of.leaps);
+      most.coarse = std::max(most.coarse, of.coarse);
     }
+    if (most.coarse > 0 && to.weightier("first order", double(most.coarse)))
+      to.add(
+          {"first order", double(most.coarse),
+           counted(most.coarse, "step") + " of a world " +
+               (most.coarse == 1 ? "has an impact" : "have impacts") +
+               " between steps of first order: each impact multiplies their error, and the gradient is that "
+               "of this dt, not of the physics; use integrator = RK4, or compare dt with dt/2",
+           "time grid"});
     if (most.slow > 0 && to.weightier("slow impacts", double(most.slow)))
       to.add({"slow impacts", double(most.slow),
               counted(most.slow, "impact") + " of a world slower than 1 cm/s " +
@@ -158,6 +169,20 @@ class StepReport {
          "time grid"});
   }
 
+  void find_sweeps(const std::vector<typename SweepWatch<S>::Watched>& watched, Findings& to) const {
+    const auto count = [&](std::size_t i) { return watched[i].count; };
+    const std::int64_t total = sum_of(watched.size(), count);
+    if (total == 0 || !to.weightier("sweeps", double(total))) return;
+    const std::string names = names_of(watched.size(), count, [&](std::size_t i) {
+      return "\"" + names_.geoms[watched[i].flat] + "\" on \"" + names_.geoms[watched[i].round] + "\"";
+    });
+    to.add({"sweeps", double(total),
+            "flat faces roll on round bodies (" + names +
+                "), and contact points run over them faster than dt can follow: the gradient is that of the "
+                "time grid; take a smaller dt, or use spheres for the corners that matter",
+            "time grid"});
+  }
+
   void find_limits(const OnsetWatch<S>& watch, bool split, Findings& to) const {
     const auto onsets = [&](std::size_t i) { return watch.onsets_of_limit(i); };
     const std::int64_t total = sum_of(watch.limits().size(), onsets);
@@ -170,7 +195,7 @@ class StepReport {
     to.add({"limits", double(total),
             "limits act from the time grid on, not from where they are reached (" + names +
                 "): the gradient through such an impact is that of the grid; " +
-                (split                  ? "limit the joints, or compare dt with dt/2"
+                (split                  ? "use contact = convex, or compare dt with dt/2"
                  : stepper_.tree.nu > 0 ? "ask for onset = split, or compare dt with dt/2"
                                         : "use onset = automatic or split"),
             "time grid"});

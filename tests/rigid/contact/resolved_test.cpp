@@ -120,14 +120,13 @@ TEST(Resolved, TossedSolidsHaveTheGradientOfThePhysicsThroughTheirImpacts) {
     const char* integrator;
     double seconds, gate;
   };
-  // Euler and implicitfast fly to first order in dt.
   for (const Case& c : {Case{box, plane, "RK4", 0.2, 0.01},
-                        {box, plane, "Euler", 0.2, 0.08},
-                        {box, plane, "implicitfast", 0.2, 0.08},
+                        {box, plane, "Euler", 0.2, 0.01},
+                        {box, plane, "implicitfast", 0.2, 0.01},
                         {capsule, plane, "RK4", 0.22, 0.01},  // while it slides on its second impact
-                        {capsule, plane, "RK4", 0.3, 0.01},
-                        {cylinder, plane, "RK4", 0.2, 0.01},
-                        {die, plane, "RK4", 0.16, 0.01},
+                        {capsule, plane, "Euler", 0.3, 0.01},
+                        {cylinder, plane, "implicitfast", 0.2, 0.01},
+                        {die, plane, "Euler", 0.16, 0.01},
                         {box, box_floor, "RK4", 0.2, 0.01},
                         {capsule, box_floor, "RK4", 0.2, 0.01},
                         {ellipsoid, box_floor, "RK4", 0.2, 0.01}}) {
@@ -193,7 +192,6 @@ TEST(Resolved, AContactAtRestTakesTheModelsOwnSteps) {
     };
     const auto resting = end(cut, {-1e-4, 0}, 1000);
     EXPECT_EQ(end(cut, resting, 100), end(none, resting, 100)) << integrator;
-    EXPECT_EQ(end(cut, {0.5, 0}, 100), end(none, {0.5, 0}, 100)) << integrator;  // nor does what flies
   }
 }
 

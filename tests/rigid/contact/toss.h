@@ -27,6 +27,7 @@ inline const Thrown kTossed[] = {
     {"die", "type='mesh' mesh='die'",
      "<asset><mesh name='die' vertex='-.08 -.08 -.08 .08 -.08 -.08 -.08 .08 -.08 .08 .08 -.08 "
      "-.08 -.08 .08 .08 -.08 .08 -.08 .08 .08 .08 .08 .08'/></asset>"},
+    {"sphere", "type='sphere' size='0.08'"},
 };
 inline const Thrown kFloors[] = {
     {"plane", "type='plane' size='2 2 1'"},
@@ -34,6 +35,13 @@ inline const Thrown kFloors[] = {
     {"heightfield", "type='hfield' hfield='flat'",
      "<asset><hfield name='flat' nrow='3' ncol='3' size='2 2 0.1 0.5' elevation='0 0 0 0 0 0 0 0 "
      "0'/></asset>"},
+    {"sphere", "type='sphere' size='2' pos='0 0 -2'"},
+    {"capsule", "type='capsule' size='1 1' pos='0 0 -1' euler='0 90 0'"},
+    {"ellipsoid", "type='ellipsoid' size='2 2 0.5' pos='0 0 -0.5'"},
+    {"cylinder", "type='cylinder' size='2 0.5' pos='0 0 -0.5'"},
+    {"mesh", "type='mesh' mesh='slab'",
+     "<asset><mesh name='slab' vertex='-2 -2 -1 2 -2 -1 -2 2 -1 2 2 -1 -2 -2 0 2 -2 0 -2 2 0 2 2 0'/>"
+     "</asset>"},
 };
 
 // d(output)/d(input), of each input: six velocities, mass, friction, and a size where there is one.
