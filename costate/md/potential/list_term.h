@@ -7,7 +7,7 @@
 // neighbours run in SIMD lanes: distances to all of the list, then the law on those within reach, packed
 // together. What is packed depends on the positions alone, not on the list (neighbour/verlet_list.h).
 //
-// The transpose is the tangent of the law along f_bar, as in local_term.h: x_bar_i collects what d_ij
+// The transpose is the rate of the law's gradient along f_bar (local_term.h): x_bar_i collects what d_ij
 // receives for every j. Numbers that all pairs share get half of every pair's part; a number of an atom gets
 // what it has as the first of the two; numbers of pairs of species get theirs lane by lane, in the order of
 // the neighbours.
@@ -80,9 +80,8 @@ class ListTerm final : public Term<S> {
     each_chunk(work, p, [&](int i, const Frame& space, S* sum) {
       Packed near;
       pack<Of::nearest>(i, space, work, near);
-      for_packs<Of::nearest>(i, near, space, p, [&](const Pair<V>& pair, const V&, const V*, int) {
-        sum[0] += add_lanes(pair.u);
-      });
+      for_packs<Of::nearest>(i, near, space, p,
+                             [&](const Pair<V>& pair, const V*, int) { sum[0] += add_lanes(pair.u); });
     });
     return S(Real(0.5)) * total(work, 0);
   }
@@ -98,8 +97,7 @@ class ListTerm final : public Term<S> {
       Packed near;
       pack<Of::nearest>(i, space, work, near);
       V sum(0);
-      for_packs<Of::nearest>(i, near, space, p,
-                             [&](const Pair<V>& pair, const V&, const V*, int) { sum += pair.u; });
+      for_packs<Of::nearest>(i, near, space, p, [&](const Pair<V>& pair, const V*, int) { sum += pair.u; });
       e[i] += S(Real(0.5)) * add_lanes(sum);
     });
   }
@@ -120,30 +118,24 @@ class ListTerm final : public Term<S> {
 
   void force_vjp(const S* x, const S* p, const S* f_bar, S* x_bar, S* p_bar,
                  TermScratch* scratch) const override {
-    using T = Dual<V>;
     Scratch& work = ready(x, p, scratch);
     pad(f_bar, work.f_bar);
     each_chunk(work, p, [&](int i, const Frame& space, S* sum) {
       Packed near;
       pack<Of::image>(i, space, work, near);
       Collected<S> bar;
-      // Tangents of the displacements: f_bar_i - f_bar_j.
-      const auto along = [&](const Point<V>&, int first) {
+      Point<V> here;
+      for (int k = 0; k < 3; ++k) here[k] = V(work.f_bar[std::size_t(4 * i + k)]);
+      each_pack<Of::image>(i, near, space, p, [&](Pair<V>& pair, const V* images, int first) {
         V there[3];
         fetch_points(work.f_bar.data(), near.j + first, there);
-        Point<V> t;
-        for (int k = 0; k < 3; ++k) t[k] = V(work.f_bar[std::size_t(4 * i + k)]) - there[k];
-        return t;
-      };
-      for_packs_at<T>(i, near, space, p, along, [&](const Pair<T>& pair, const V* images, int first) {
-        Point<V> rate;
-        V numbers[kRoom];
-        for (int k = 0; k < 3; ++k) rate[k] = -pair.d_bar[k].d[0];
-        for (int k = 0; k < kParameters; ++k) numbers[k] = -pair.p_bar[k].d[0];
-        bar.add(rate, numbers, images);
-        if (has_tables_) add_to_tables(near, first, numbers, S(1), sum);
+        Point<V> along;  // f_bar_i - f_bar_j
+        for (int k = 0; k < 3; ++k) along[k] = here[k] - there[k];
+        gradient_rate(law_, &pair.d, &along, pair.p, &pair.d_bar, pair.p_bar);
+        bar.add(pair.d_bar, pair.p_bar, images);
+        if (has_tables_) add_to_tables(near, first, pair.p_bar, S(-1), sum);
       });
-      hand_on(i, bar, S(1), x_bar, p_bar, sum);
+      hand_on(i, bar, S(-1), x_bar, p_bar, sum);
     });
     shared_numbers(work, p_bar);
   }
@@ -153,7 +145,7 @@ class ListTerm final : public Term<S> {
     each_chunk(work, p, [&](int i, const Frame& space, S* sum) {
       Packed near;
       pack<Of::nearest>(i, space, work, near);
-      for_packs<Of::nearest>(i, near, space, p, [&](const Pair<V>& pair, const V&, const V*, int) {
+      for_packs<Of::nearest>(i, near, space, p, [&](const Pair<V>& pair, const V*, int) {
         sum[0] += add_lanes(V(dot(pair.d, pair.d_bar)));
       });
     });
@@ -162,18 +154,16 @@ class ListTerm final : public Term<S> {
 
   void virial_vjp(const S* x, const S* p, const S& w_bar, S* x_bar, S* p_bar,
                   TermScratch* scratch) const override {
-    using T = Dual<V>;
     Scratch& work = ready(x, p, scratch);
     each_chunk(work, p, [&](int i, const Frame& space, S* sum) {
       Packed near;
       pack<Of::image>(i, space, work, near);
       Collected<S> bar;
-      const auto itself = [](const Point<V>& d, int) { return d; };
-      for_packs_at<T>(i, near, space, p, itself, [&](const Pair<T>& pair, const V* images, int first) {
+      for_packs<Of::image>(i, near, space, p, [&](const Pair<V>& pair, const V* images, int first) {
         Point<V> rate;
         V numbers[kRoom];
-        for (int k = 0; k < 3; ++k) rate[k] = pair.d_bar[k].v + pair.d_bar[k].d[0];
-        for (int k = 0; k < kParameters; ++k) numbers[k] = pair.p_bar[k].d[0];
+        gradient_rate(law_, &pair.d, &pair.d, pair.p, &rate, numbers);
+        rate += pair.d_bar;
         bar.add(rate, numbers, images);
         if (has_tables_) add_to_tables(near, first, numbers, w_bar, sum);
       });
@@ -217,7 +207,7 @@ class ListTerm final : public Term<S> {
       Packed near;
       pack<Of::image>(i, space, work, near);
       Collected<S> bar;
-      for_packs<Of::image>(i, near, space, p, [&](Pair<V> pair, const V&, const V* images, int first) {
+      for_packs<Of::image>(i, near, space, p, [&](Pair<V> pair, const V* images, int first) {
         if constexpr (kWeighted) {
           const V weight = V(weights[i]) + at_neighbours(weights, near.j + first);
           pair.d_bar = weight * pair.d_bar;
@@ -242,7 +232,7 @@ class ListTerm final : public Term<S> {
       for (int i = int(begin); i < int(end); ++i) {
         pack<Of::nearest, kIndex>(i, space, work, near);
         V sum[3] = {V(0), V(0), V(0)};
-        for_packs<Of::nearest>(i, near, space, p, [&](const Pair<V>& pair, const V&, const V*, int) {
+        for_packs<Of::nearest>(i, near, space, p, [&](const Pair<V>& pair, const V*, int) {
           for (int k = 0; k < 3; ++k) sum[k] += pair.d_bar[k];
         });
         for (int k = 0; k < n; ++k) f[i * n + k] -= add_lanes(sum[k]);
@@ -392,33 +382,27 @@ class ListTerm final : public Term<S> {
       return gather<V>(numbers, index);
   }
 
+  // body(pair, images, first) for every pack of neighbours of atom i: the pair has its displacement and its
+  // numbers,
   template <Of kOf, class Body>
-  COSTATE_INLINE void for_packs(int i, const Packed& near, const Frame& f, const S* p,
+  COSTATE_INLINE void each_pack(int i, const Packed& near, const Frame& f, const S* p,
                                 const Body& body) const {
     for (int first = 0; first < near.count; first += kWidth) {
       Pair<V> pair;
       V images[3];
       displacement<kOf>(near, first, f, pair.d, images);
       for (int k = 0; k < kParameters; ++k) pair.p[k] = number_of(k, i, near, first, p);
-      pair.u = law_(&pair.d, pair.p, &pair.d_bar, pair.p_bar);
-      body(pair, pair.u, images, first);
-    }
-  }
-  // With tangents of the displacements: tangent(displacements, first neighbour of the pack).
-  template <class T, class Tangent, class Body>
-  COSTATE_INLINE void for_packs_at(int i, const Packed& near, const Frame& f, const S* p,
-                                   const Tangent& tangent, const Body& body) const {
-    for (int first = 0; first < near.count; first += kWidth) {
-      Point<V> d;
-      V images[3];
-      displacement<Of::image>(near, first, f, d, images);
-      Pair<T> pair;
-      const Point<V> d_dot = tangent(d, first);
-      for (int k = 0; k < 3; ++k) pair.d[k] = T(d[k], d_dot[k]);
-      for (int k = 0; k < kParameters; ++k) pair.p[k] = T(number_of(k, i, near, first, p));
-      pair.u = law_(&pair.d, pair.p, &pair.d_bar, pair.p_bar);
       body(pair, images, first);
     }
+  }
+  // and its energy and gradient.
+  template <Of kOf, class Body>
+  COSTATE_INLINE void for_packs(int i, const Packed& near, const Frame& f, const S* p,
+                                const Body& body) const {
+    each_pack<kOf>(i, near, f, p, [&](Pair<V>& pair, const V* images, int first) {
+      pair.u = law_(&pair.d, pair.p, &pair.d_bar, pair.p_bar);
+      body(pair, images, first);
+    });
   }
 
   // body(i, frame, sums of the chunk) for all atoms, chunk by chunk.

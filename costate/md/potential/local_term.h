@@ -10,7 +10,8 @@
 //   };                                                         // returns U, writes dU/dd and dU/dp
 //
 // In a periodic box d is the nearest image, d = x_b - x_a - n box with n whole, so that dU/dbox is
-// -sum n dU/dd. The transpose of the force is the tangent of the law along f_bar (term.h).
+// -sum n dU/dd. The transpose of the force is the tangent of the law along f_bar (term.h): that of a Dual, or
+// what a law of the distance alone has written by hand (Slopes).
 // Tests: tests/md/potential_test.cpp.
 #pragma once
 
@@ -26,6 +27,41 @@ using Point = Vec<T, 3>;
 struct Link {
   int from, to;
 };
+
+// What the tangent of a law U(s, p) of s = |d|^2 needs: U_s, U_ss and U_sp.
+template <class T, int n>
+struct Slopes {
+  T s, ss, sp[n];
+};
+// A law of one displacement has them by `Slopes<T, kParameters> slopes(const T& s, const T* p) const`.
+template <class Law, class T>
+concept HasSlopes = requires(const Law& law, const T& s, const T* p) {
+  law.slopes(s, p);
+};
+
+// Rates of dU/dd and dU/dp of a law whose displacements move along t. With slopes:
+//   dU/dd = 2 U_s d has the rate 2 U_s t + 2 U_ss s_rate d,   dU/dp the rate U_sp s_rate,   s_rate = 2 d.t
+template <class Law, class T>
+COSTATE_INLINE void gradient_rate(const Law& law, const Point<T>* d, const Point<T>* t, const T* p,
+                                  Point<T>* d_rate, T* p_rate) {
+  constexpr int kLinks = int(Law::kLinks.size()), kParameters = Law::kParameters;
+  if constexpr (HasSlopes<Law, T>) {
+    const auto u = law.slopes(dot(d[0], d[0]), p);
+    const T s_rate = 2 * dot(d[0], t[0]), along = 2 * u.ss * s_rate, across = 2 * u.s;
+    for (int k = 0; k < 3; ++k) d_rate[0][k] = across * t[0][k] + along * d[0][k];
+    for (int k = 0; k < kParameters; ++k) p_rate[k] = u.sp[k] * s_rate;
+  } else {
+    Point<Dual<T>> moving[kLinks], d_bar[kLinks];
+    Dual<T> numbers[kParameters > 0 ? kParameters : 1], p_bar[kParameters > 0 ? kParameters : 1];
+    for (int j = 0; j < kLinks; ++j)
+      for (int k = 0; k < 3; ++k) moving[j][k] = Dual<T>(d[j][k], t[j][k]);
+    for (int k = 0; k < kParameters; ++k) numbers[k] = Dual<T>(p[k]);
+    law(moving, numbers, d_bar, p_bar);
+    for (int j = 0; j < kLinks; ++j)
+      for (int k = 0; k < 3; ++k) d_rate[j][k] = d_bar[j][k].d[0];
+    for (int k = 0; k < kParameters; ++k) p_rate[k] = p_bar[k].d[0];
+  }
+}
 
 template <class Law, class S>
 class LocalTerm final : public Term<S> {
@@ -87,27 +123,13 @@ class LocalTerm final : public Term<S> {
   }
 
   void force_vjp(const S* x, const S* p, const S* f_bar, S* x_bar, S* p_bar, TermScratch*) const override {
-    using T = Dual<S>;
     for (int i = 0; i < count_; ++i) {
-      At<S> value;
-      At<T> at;
-      Point<S> images[kLinks];
-      read(i, x, p, value, images);
-      for (int j = 0; j < kLinks; ++j) {
-        const Point<S> moves = difference(i, j, f_bar);
-        for (int k = 0; k < 3; ++k) at.d[j][k] = T(value.d[j][k], moves[k]);
-      }
-      for (int k = 0; k < kParameters; ++k) at.p[k] = T(value.p[k]);
-      law_(at.d, at.p, at.d_bar, at.p_bar);
-      for (int j = 0; j < kLinks; ++j) {
-        Point<S> rate;
-        for (int k = 0; k < 3; ++k) rate[k] = -at.d_bar[j][k].d[0];
-        scatter(i, j, rate, x_bar);
-        if (sites_.box >= 0) add_box(j, S(-1), images[j], rate, p_bar);
-      }
-      for (int k = 0; k < kParameters; ++k) {
-        if (const int slot = this->slot(i, k); slot >= 0) p_bar[slot] -= at.p_bar[k].d[0];
-      }
+      At<S> at;
+      Point<S> images[kLinks], moves[kLinks];
+      read(i, x, p, at, images);
+      for (int j = 0; j < kLinks; ++j) moves[j] = difference(i, j, f_bar);
+      gradient_rate(law_, at.d, moves, at.p, at.d_bar, at.p_bar);
+      hand_on(i, at, images, S(-1), x_bar, p_bar);
     }
   }
 
@@ -125,25 +147,14 @@ class LocalTerm final : public Term<S> {
   }
 
   void virial_vjp(const S* x, const S* p, const S& w_bar, S* x_bar, S* p_bar, TermScratch*) const override {
-    using T = Dual<S>;
     for (int i = 0; i < count_; ++i) {
-      At<S> value;
-      At<T> at;
-      Point<S> images[kLinks];
-      read(i, x, p, value, images);
-      for (int j = 0; j < kLinks; ++j)
-        for (int k = 0; k < 3; ++k) at.d[j][k] = T(value.d[j][k], value.d[j][k]);
-      for (int k = 0; k < kParameters; ++k) at.p[k] = T(value.p[k]);
+      At<S> at;
+      Point<S> images[kLinks], rate[kLinks];
+      read(i, x, p, at, images);
       law_(at.d, at.p, at.d_bar, at.p_bar);
-      for (int j = 0; j < kLinks; ++j) {
-        Point<S> bar;
-        for (int k = 0; k < 3; ++k) bar[k] = w_bar * (at.d_bar[j][k].v + at.d_bar[j][k].d[0]);
-        scatter(i, j, bar, x_bar);
-        if (sites_.box >= 0) add_box(j, S(-1), images[j], bar, p_bar);
-      }
-      for (int k = 0; k < kParameters; ++k) {
-        if (const int slot = this->slot(i, k); slot >= 0) p_bar[slot] += w_bar * at.p_bar[k].d[0];
-      }
+      gradient_rate(law_, at.d, at.d, at.p, rate, at.p_bar);
+      for (int j = 0; j < kLinks; ++j) at.d_bar[j] += rate[j];
+      hand_on(i, at, images, w_bar, x_bar, p_bar);
     }
   }
 
@@ -189,13 +200,16 @@ class LocalTerm final : public Term<S> {
     Point<S> images[kLinks];
     read(i, x, p, at, images);
     law_(at.d, at.p, at.d_bar, at.p_bar);
-    for (int j = 0; j < kLinks; ++j) scatter(i, j, u_bar * at.d_bar[j], x_bar);
+    hand_on(i, at, images, u_bar, x_bar, p_bar);
+  }
+  // Hands on what an instance's displacements and numbers have received, times a factor.
+  COSTATE_INLINE void hand_on(int i, const At<S>& at, const Point<S>* images, const S& factor, S* x_bar,
+                              S* p_bar) const {
+    for (int j = 0; j < kLinks; ++j) scatter(i, j, factor * at.d_bar[j], x_bar);
     for (int k = 0; k < kParameters; ++k) {
-      if (const int slot = this->slot(i, k); slot >= 0) p_bar[slot] += u_bar * at.p_bar[k];
+      if (const int slot = this->slot(i, k); slot >= 0) p_bar[slot] += factor * at.p_bar[k];
     }
-    if (sites_.box >= 0) {
-      for (int j = 0; j < kLinks; ++j) add_box(j, S(-u_bar), images[j], at.d_bar[j], p_bar);
-    }
+    for (int j = 0; j < kLinks && sites_.box >= 0; ++j) add_box(j, S(-factor), images[j], at.d_bar[j], p_bar);
   }
 
   // Adds what link j's displacement has received to the two atoms.
