@@ -52,13 +52,7 @@ struct LennardJones {
   template <class T>
   COSTATE_INLINE T operator()(const Point<T>* d, const T* p, Point<T>* d_bar, T* p_bar) const {
     const T s = square_of(d[0]);
-    Pair<T> pair = lennard_jones(s, p[0], p[1]);
-    if (cut.shifted) {
-      const Pair<T> edge = lennard_jones(T(value_t<T>(cut.cutoff * cut.cutoff)), p[0], p[1]);
-      pair.u -= edge.u;
-      pair.epsilon -= edge.epsilon;
-      pair.sigma -= edge.sigma;
-    }
+    Pair<T> pair = shifted(s, p);
     if (cut.from > 0) {
       const Switched<T> off = switch_off(cut, s);
       pair = {pair.u * off.value, pair.s * off.value + pair.u * off.slope, pair.epsilon * off.value,
@@ -86,16 +80,18 @@ struct LennardJones {
   Cutoff cut;
 
  private:
+  // With the energy at the cutoff taken off, if that is asked for.
+  template <class T>
+  COSTATE_INLINE Pair<T> shifted(const T& s, const T* p) const {
+    Pair<T> pair = lennard_jones(s, p[0], p[1]);
+    if (!cut.shifted) return pair;
+    const Pair<T> edge = lennard_jones(T(value_t<T>(cut.cutoff * cut.cutoff)), p[0], p[1]);
+    return {pair.u - edge.u, pair.s, pair.epsilon - edge.epsilon, pair.sigma - edge.sigma};
+  }
   // Of U w with the switch w(s): (U w)_s = U_s w + U w_s, and so on.
   template <class T>
   COSTATE_INLINE Slopes<T, 2> switched_slopes(const Slopes<T, 2>& u, const T& s, const T* p) const {
-    Pair<T> pair = lennard_jones(s, p[0], p[1]);
-    if (cut.shifted) {
-      const Pair<T> edge = lennard_jones(T(value_t<T>(cut.cutoff * cut.cutoff)), p[0], p[1]);
-      pair.u -= edge.u;
-      pair.epsilon -= edge.epsilon;
-      pair.sigma -= edge.sigma;
-    }
+    const Pair<T> pair = shifted(s, p);
     const Switched<T> w = switch_off(cut, s);
     return {u.s * w.value + pair.u * w.slope,
             u.ss * w.value + 2 * u.s * w.slope + pair.u * switch_curvature(cut, s),
