@@ -152,8 +152,9 @@ class Splitting {
       const Letter& letter = word_.letters[l];
       find_force(letter, forces, p, walk);
       if (places && letter.force >= 0)
-        for (int i = 0; i < at_.dof; ++i)
-          walk.places[std::size_t(letter.force * at_.dof + i)] = walk.state[std::size_t(at_.x + i)];
+        each_coordinate<S>(at_.dof, [x = walk.state.data() + at_.x,
+                                     to = walk.places.data() +
+                                          std::ptrdiff_t(letter.force) * at_.dof](int i) { to[i] = x[i]; });
       apply(l, walk);
     }
   }

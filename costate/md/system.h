@@ -9,6 +9,8 @@
 //          where the forces were found instead: with them it does not go through the step again
 #pragma once
 
+#include <optional>
+
 #include "costate/core/interrupt.h"
 #include "costate/md/compile.h"
 #include "costate/md/likelihood.h"
@@ -43,10 +45,9 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
     typename Forces<T>::Product last;
   };
   struct Scratch : Workspace {
-    explicit Scratch(const MoleculeSystem& s)
-        : values(s.compiled_, s.terms_), tangents(s.compiled_, s.tangent_terms_) {}
+    explicit Scratch(const MoleculeSystem& s) : values(s.compiled_, s.terms_) {}
     Side<S> values;
-    Side<Tangent> tangents;
+    std::optional<Side<Tangent>> tangents;  // made when they are first asked for
     const Real* p = nullptr;  // of the run: they are in `values`
     Real* p_bar = nullptr;    // of the run: `values` goes there at its end
     bool numbers = true;      // of the run: beyond_forces
@@ -129,7 +130,7 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
 
   void step_jvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, Real* y,
                 Real* y_dot, Workspace& work) const override {
-    Side<Tangent>& side = static_cast<Scratch&>(work).tangents;
+    Side<Tangent>& side = tangents(work);
     read(in.x, in_dot.x, side.walk.state);
     read(in.p, in_dot.p, side.p);
     tangent_splitting_.prepare(side.forces, side.p.data(), side.walk);
@@ -148,15 +149,17 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
     if (in.p != s.p) use(in.p, side);
     read(y_bar, side.bar);
     if (!held_back) read(bar.p, side.p_bar);
+    if (!held_back) ask_for_box(side, asks_for_box(active));
     backward(at, side, tape, held_back ? s.numbers : beyond_forces(active), s.places);
     write(side.bar, bar.x);
     if (!held_back) write(side.p_bar, bar.p);
+    if (!held_back) ask_for_box(side, true);
   }
 
   void step_hvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, const Real* y_bar,
                 const Real* y_bar_dot, const Cotangents<Real>& bar, const Cotangents<Real>& bar_dot,
                 const Activity&, Workspace& work) const override {
-    Side<Tangent>& side = static_cast<Scratch&>(work).tangents;
+    Side<Tangent>& side = tangents(work);
     read(in.x, in_dot.x, side.walk.state);
     read(in.p, in_dot.p, side.p);
     tangent_splitting_.prepare(side.forces, side.p.data(), side.walk);
@@ -256,12 +259,14 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
     if (p_bar) read(p_bar, s.values.p_bar);
     s.p = p, s.p_bar = p_bar, s.numbers = beyond_forces(active);
     s.places = compiled_.word.places_suffice && !s.numbers;
+    ask_for_box(s.values, asks_for_box(active));
   }
   void end_run(const Real*, Real*, const Activity&, Workspace& work) const override {
     auto& s = static_cast<Scratch&>(work);
     write(s.values.p_bar, s.p_bar);
     s.p = s.p_bar = nullptr;
     s.places = false;
+    ask_for_box(s.values, true);
   }
 
  private:
@@ -282,6 +287,23 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
     for (std::size_t f = 0; f < fields.size(); ++f)
       if (active.parameters[f] && !of_the_force(fields[f].name)) return true;
     return false;
+  }
+
+  Side<Tangent>& tangents(Workspace& work) const {
+    auto& s = static_cast<Scratch&>(work);
+    if (!s.tangents) s.tangents.emplace(compiled_, tangent_terms_);
+    return *s.tangents;
+  }
+  // Whether the box is asked for, or takes part as a state.
+  bool asks_for_box(const Activity& active) const {
+    const auto& fields = compiled_.signature.fields(Role::parameter);
+    for (std::size_t f = 0; f < fields.size(); ++f)
+      if (active.parameters[f] && fields[f].name == "box") return true;
+    return compiled_.layout.strain >= 0;
+  }
+  static void ask_for_box(Side<S>& side, bool asked) {
+    for (const auto& scratch : side.scratch)
+      if (scratch) scratch->box_asked = asked;
   }
 
   // Not inlined: single steps and runs are the same machine code, so the same bits.

@@ -21,6 +21,18 @@ inline void expect_both_contracts(const Sample& s, double float_spread = 0.02) {
                                  {.states = near, .steps = 20, .long_steps = 50});
 }
 
+// The contract over a few steps, in double: for tables of many models. `begin` is a sampler of states.
+template <class Begin>
+void expect_short_contract(const Sample& s, const Begin& begin) {
+  costate::test::expect_contract(make_system<double>(s.model), {.states = begin,
+                                                                .steps = 4,
+                                                                .long_steps = 0,
+                                                                .seeds = 1,
+                                                                .stencil_step = 1e-4,
+                                                                .taylor_step = 3e-4,
+                                                                .second_order_step = 1e-4});
+}
+
 // The order of the largest change of the energy over the time 2 from begin(rollout): fitted to seven steps
 // from dt to dt/8.
 template <class Begin>

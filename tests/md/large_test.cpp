@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "costate/core/parallel.h"
 #include "costate/core/philox.h"
 #include "costate/md/compile.h"
 #include "costate/md/neighbour/verlet_list.h"
@@ -171,6 +172,56 @@ TEST(Large, KeepsTheContract) {
   }
 }
 
+// A chain of 700 atoms in a box: bonds, angles and torsions go to threads, however many there are.
+class EveryBondedPotential : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryBondedPotential, ThreadsAddWhatOneLoopAdds) {
+  const PotentialKind& kind = find_potential(GetParam());
+  constexpr int kChain = 700;
+  Model model{.masses = std::vector<double>(kChain, 1.0), .box = {20, 21, 22}, .integrator = "BAB"};
+  Potential potential{.kind = GetParam()};
+  for (int i = 0; i + kind.atoms <= kChain; ++i)
+    for (int a = 0; a < kind.atoms; ++a) potential.atoms.push_back(i + a);
+  model.potentials = {potential};
+  std::vector<double> x, f_bar;
+  for (int i = 0; i < kChain; ++i)
+    for (const double axis : {std::cos(1.1 * i), std::sin(1.1 * i), 0.4 * i}) {
+      x.push_back(axis + 0.05 * normal<double>(3, std::uint32_t(x.size()), 0));
+      f_bar.push_back(normal<double>(4, std::uint32_t(x.size()), 0));
+    }
+  const At at(model);
+  const auto terms = make_terms<double>(at.compiled);
+  const Term<double>& term = *terms[0];
+  const auto scratch = term.make_scratch();
+  ASSERT_TRUE(scratch);
+  const auto all = [&](TermScratch* work) {
+    std::vector<double> to(4 * x.size() + 3 * at.p.size());
+    double *xs = to.data(), *ps = xs + 4 * x.size();
+    const auto n = std::ptrdiff_t(x.size()), np = std::ptrdiff_t(at.p.size());
+    term.force(x.data(), at.p.data(), xs, work);
+    term.force_vjp(x.data(), at.p.data(), f_bar.data(), xs + n, ps, work);
+    term.energy_vjp(x.data(), at.p.data(), 0.7, xs + 2 * n, ps + np, work);
+    term.virial_vjp(x.data(), at.p.data(), 0.7, xs + 3 * n, ps + 2 * np, work);
+    to.push_back(term.energy(x.data(), at.p.data(), work));
+    to.push_back(term.virial(x.data(), at.p.data(), work));
+    return to;
+  };
+  const auto one_loop = all(nullptr);
+  EXPECT_GT(std::count_if(one_loop.begin(), one_loop.end(), [](double t) { return t != 0; }), 4 * kChain);
+  set_thread_count(1);
+  const auto alone = all(scratch.get());
+  set_thread_count(3);
+  EXPECT_TRUE(same_bits(all(scratch.get()), alone));
+  set_thread_count(0);
+  // One loop adds a product as it is made, where threads keep it first: all but the last bits are the same.
+  double scale = 0;
+  for (const double t : one_loop) scale = std::max(scale, std::abs(t));
+  for (std::size_t i = 0; i < alone.size(); ++i) EXPECT_NEAR(alone[i], one_loop[i], 1e-14 * scale) << i;
+}
+INSTANTIATE_TEST_SUITE_P(Md, EveryBondedPotential,
+                         testing::Values("harmonic_bond", "morse_bond", "harmonic_angle", "torsion"),
+                         [](const auto& one) { return one.param; });
+
 TEST(VerletList, IsMadeAgainWhenAnAtomHasMovedByHalfTheSkin) {
   const test::Sample s = fluid(6, "BAB");
   VerletList list(216, 3, {0, 1});
@@ -195,6 +246,37 @@ TEST(VerletList, IsMadeAgainWhenAnAtomHasMovedByHalfTheSkin) {
     }
   }
   EXPECT_EQ(pairs % 2, 0);
+}
+
+// A run that is walked backwards finds the lists of the way forward; those of another reach are not taken.
+TEST(VerletList, KeepsTheLastListsForTheWayBack) {
+  const test::Sample s = fluid(6, "BAB");
+  VerletList list(216, 3, {});
+  const auto at = [&](int step, double reach) {
+    std::vector<double> x = s.x;
+    for (std::size_t i = 0; i < x.size(); i += 3) x[i] += 0.06 * step;
+    list.update(x.data(), 1, s.model.box, reach, 0.4);
+    std::vector<std::vector<int>> rows;
+    for (int i = 0; i < 216; ++i) rows.emplace_back(list.row(i), list.row(i) + list.size(i));
+    return rows;
+  };
+  for (int step = 0; step < 20; ++step) at(step, 2.0);
+  const auto forward = list.builds();
+  EXPECT_EQ(forward, 5);
+  for (int step = 20; step-- > 0;) at(step, 2.0);
+  EXPECT_EQ(list.builds(), forward);
+  // What was kept is what would be made.
+  VerletList fresh(216, 3, {});
+  fresh.update(s.x.data(), 1, s.model.box, 2.0, 0.4);
+  const auto rows = at(0, 2.0);
+  for (int i = 0; i < 216; ++i)
+    EXPECT_EQ(rows[std::size_t(i)], std::vector<int>(fresh.row(i), fresh.row(i) + fresh.size(i)));
+  at(0, 2.1);
+  EXPECT_EQ(list.builds(), forward + 1);
+  for (int step = 0; step < 400; ++step) at(step, 2.0);
+  const auto many = list.builds();
+  at(0, 2.0);  // more lists than are kept: that of the start was the first to go
+  EXPECT_EQ(list.builds(), many + 1);
 }
 
 // Against all pairs: long and short boxes (of which some are shorter than three times the list's reach), open

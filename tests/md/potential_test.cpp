@@ -7,6 +7,7 @@
 #include "costate/md/compile.h"
 #include "tests/expect_error.h"
 #include "tests/md/models.h"
+#include "tests/system/contract.h"
 
 namespace costate::md {
 namespace {
@@ -135,6 +136,24 @@ TEST(LennardJones, KnowsItsMinimumItsImagesAndItsCutoff) {
   pair.potentials[0].options["shifted"] = 1;
   EXPECT_NEAR(energy_of(pair, {0, 0, 0, 2.499999999, 0, 0}), 0, 1e-9);
   EXPECT_NEAR(energy_of(pair, {0, 0, 0, r, 0, 0}), -0.7 - at_cutoff, 1e-9);
+}
+
+// The product with the Hessian is written by hand (`slopes`): with every way to end the interaction against
+// tangents of the force, which know nothing of it. The atoms are some inside the switch, some beyond the cutoff.
+TEST(LennardJones, ForceProductsOfEveryCutoffMatchDual) {
+  for (const char* kind : {"lennard_jones", "lennard_jones_mixture"})
+    for (const double cutoff : {0.0, 1.4})
+      for (const double shifted : {0.0, 1.0})
+        for (const double from : {0.0, 1.0}) {
+          if (cutoff == 0 && (shifted != 0 || from != 0)) continue;
+          SCOPED_TRACE(testing::Message() << kind << ", cutoff " << cutoff << ", shifted " << shifted
+                                          << ", switched from " << from);
+          test::Sample s = test::sample(kind, "BAB");
+          s.model.potentials[0].options = {{"cutoff", cutoff}, {"shifted", shifted}, {"switch_from", from}};
+          const auto system = make_system<double>(s.model);
+          const Rollout<double> rollout(system, {.steps = 1});
+          costate::test::expect_transpose_matches_dual<double>(*system, test::start(s, rollout, 1), 1e-12);
+        }
 }
 
 // A table of Lorentz-Berthelot's means is the mixture that takes them itself; its gradient too, by the chain

@@ -18,6 +18,19 @@
 
 namespace costate::md {
 
+// f(i) for every coordinate or atom; those of one large world are shared out among threads, where there are
+// enough of them to be worth the waking of a thread.
+template <class S, class F>
+COSTATE_INLINE void each_coordinate(int count, const F& f) {
+  if constexpr (std::is_arithmetic_v<S>) {
+    parallel_for(count, 32'768, [&](std::int64_t begin, std::int64_t end) {
+      for (int i = int(begin); i < int(end); ++i) f(i);
+    });
+  } else {
+    for (int i = 0; i < count; ++i) f(i);
+  }
+}
+
 // The sum of all terms.
 //
 // The last kick of a step and the first one of the step after it are at the same place, and a kick does not
@@ -35,7 +48,7 @@ struct Forces {
   Product* last = nullptr;  // null: nothing is remembered
 
   void evaluate(const S* x, const S* p, int dof, S* f) const {
-    std::fill(f, f + dof, S(0));
+    each_coordinate<S>(dof, [=](int i) { f[i] = S(0); });
     for (std::size_t t = 0; t < terms->size(); ++t) (*terms)[t]->force(x, p, f, (*scratch)[t].get());
   }
   void evaluate_vjp(const S* x, const S* p, const S* f_bar, S* x_bar, S* p_bar) const {
@@ -100,18 +113,6 @@ struct Decay {
     s = sqrt(-expm1(S(-2) * rate * h));
   }
 };
-
-// f(i) for every coordinate or atom; those of one large world are shared out among threads.
-template <class S, class F>
-COSTATE_INLINE void each_coordinate(int count, const F& f) {
-  if constexpr (std::is_arithmetic_v<S>) {
-    parallel_for(count, 8192, [&](std::int64_t begin, std::int64_t end) {
-      for (int i = int(begin); i < int(end); ++i) f(i);
-    });
-  } else {
-    for (int i = 0; i < count; ++i) f(i);
-  }
-}
 
 template <class S>
 struct Part {

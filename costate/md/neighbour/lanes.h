@@ -137,17 +137,26 @@ COSTATE_INLINE V lane_numbers() {
   return r;
 }
 
-// The sum of all lanes, half to half: the same tree in every call.
+// The sum of all lanes, half to half: the same tree in every call. In registers: by memory it would be a sixth
+// of a force.
 template <class V>
 COSTATE_INLINE value_t<V> sum_lanes(const V& v) {
   if constexpr (lanes_of<V> == 1) {
     return v;
   } else if constexpr (lanes_of<V> == 2) {
     return v[0] + v[1];
+  } else if constexpr (lanes_of<V> == 4) {
+    const auto two = v.v + __builtin_shufflevector(v.v, v.v, 2, 3, 0, 1);
+    return two[0] + two[1];
+  } else if constexpr (lanes_of<V> == 8) {
+    using Half = Pack<value_t<V>, 4>;
+    return sum_lanes(Half(__builtin_shufflevector(v.v, v.v, 0, 1, 2, 3)) +
+                     Half(__builtin_shufflevector(v.v, v.v, 4, 5, 6, 7)));
   } else {
-    Pack<value_t<V>, lanes_of<V> / 2> half[2];
-    std::memcpy(half, &v.v, sizeof v.v);
-    return sum_lanes(half[0] + half[1]);
+    static_assert(lanes_of<V> == 16);
+    using Half = Pack<value_t<V>, 8>;
+    return sum_lanes(Half(__builtin_shufflevector(v.v, v.v, 0, 1, 2, 3, 4, 5, 6, 7)) +
+                     Half(__builtin_shufflevector(v.v, v.v, 8, 9, 10, 11, 12, 13, 14, 15)));
   }
 }
 
@@ -234,17 +243,23 @@ COSTATE_INLINE int keep(const mask_t<V>& chosen, const V (&d)[3], const int* ind
 
 // The entries of an index whose lanes are chosen, behind each other; returns how many. May write a pack
 // beyond.
-template <int N>
-COSTATE_INLINE int keep_lanes(const Mask<float, N>& chosen, const int* index, int* to) {
-#if defined(__AVX512DQ__) && defined(COSTATE_X86_SIMD)
-  if constexpr (N == 16) {
+template <class Real, int N>
+COSTATE_INLINE int keep_lanes(const Mask<Real, N>& chosen, const int* index, int* to) {
+#if defined(__AVX512DQ__) && defined(__AVX512VL__) && defined(COSTATE_X86_SIMD)
+  if constexpr (sizeof(Real) == 4 && N == 16) {
     const __mmask16 m = _mm512_movepi32_mask((__m512i)chosen.v);
     _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(m, _mm512_loadu_si512(index)));
     return __builtin_popcount(m);
   }
+  if constexpr (sizeof(Real) == 8 && N == 8) {
+    const __mmask8 m = _mm512_movepi64_mask((__m512i)chosen.v);
+    _mm256_storeu_si256((__m256i*)to,
+                        _mm256_maskz_compress_epi32(m, _mm256_loadu_si256((const __m256i*)index)));
+    return __builtin_popcount(m);
+  }
 #endif
 #if defined(__AVX2__) && defined(COSTATE_X86_SIMD)
-  if constexpr (N == 8) {
+  if constexpr (sizeof(Real) == 4 && N == 8) {
     const auto m = unsigned(_mm256_movemask_ps((__m256)chosen.v));
     const __m256i order = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i*)kChosenFirst[m].data()));
     _mm256_storeu_si256((__m256i*)to,

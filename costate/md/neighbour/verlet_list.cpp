@@ -91,8 +91,7 @@ VerletList::VerletList(int atoms, int dimensions, const std::vector<int>& exclud
     : atoms_(atoms),
       dimensions_(dimensions),
       now_(std::size_t(atoms) * 3, 0.0),
-      built_at_(now_.size(), 0.0),
-      counts_(std::size_t(atoms), 0),
+      kept_(1),
       sorted_(std::size_t(atoms) + Lanes::lanes, 0),
       cell_of_(std::size_t(atoms), 0),
       layer_of_(std::size_t(atoms), 0),
@@ -106,6 +105,7 @@ VerletList::VerletList(int atoms, int dimensions, const std::vector<int>& exclud
     excluded_.push_back(std::int64_t(excluded[e + 1]) * atoms + excluded[e]);
   }
   std::sort(excluded_.begin(), excluded_.end());
+  kept_[0].built_at = now_;
 }
 
 bool VerletList::is_excluded(int i, int j) const {
@@ -116,6 +116,7 @@ bool VerletList::is_excluded(int i, int j) const {
 template <class Real>
 void VerletList::update(const Real* x, int stride, const std::vector<double>& box, double reach,
                         double skin) {
+  const double* built_at = current().built_at.data();
   parallel_for(atoms_, kChunk, [&](std::int64_t begin, std::int64_t end) {
     double worst = 0;
     for (auto i = int(begin); i < int(end); ++i) {
@@ -123,82 +124,135 @@ void VerletList::update(const Real* x, int stride, const std::vector<double>& bo
       for (int k = 0; k < dimensions_; ++k) {
         const auto at = std::size_t(3 * i + k);
         now_[at] = double(x[(i * dimensions_ + k) * stride]);
-        square += (now_[at] - built_at_[at]) * (now_[at] - built_at_[at]);
+        square += (now_[at] - built_at[at]) * (now_[at] - built_at[at]);
       }
       worst = std::max(worst, square);
     }
     moved2_[std::size_t(begin / kChunk)] = worst;
   });
-  if (is_old(box, reach, skin)) build(box, reach, skin);
+  ++uses_;
+  const Kept& last = current();
+  const bool moved = !(*std::max_element(moved2_.begin(), moved2_.end()) <= 0.25 * skin * skin);
+  const bool same = reach == last.reach && skin == last.skin && box == last.box;
+  if (!same || moved) {
+    if (const int other = find(box, reach, skin); other >= 0)
+      current_ = other;
+    else
+      build(box, reach, skin);
+  }
+  current().used = uses_;
 }
 template void VerletList::update(const float*, int, const std::vector<double>&, double, double);
 template void VerletList::update(const double*, int, const std::vector<double>&, double, double);
 
-bool VerletList::is_old(const std::vector<double>& box, double reach, double skin) const {
-  if (reach != reach_ || skin != skin_ || box.size() != box_.size()) return true;
-  if (box != box_) return is_old_in(box);
-  return !(*std::max_element(moved2_.begin(), moved2_.end()) <= 0.25 * skin * skin);
+// The last used of those that are good here; -1: none is.
+int VerletList::find(const std::vector<double>& box, double reach, double skin) const {
+  int found = -1;
+  for (std::size_t k = 0; k < kept_.size(); ++k) {
+    const bool later = found < 0 || kept_[k].used > kept_[std::size_t(found)].used;
+    if (later && is_good(kept_[k], box, reach, skin)) found = int(k);
+  }
+  return found;
 }
 
-// Of a box that has been scaled: the atoms move with it, and a pair that the list leaves out has come no
+bool VerletList::is_good(const Kept& list, const std::vector<double>& box, double reach, double skin) const {
+  if (reach != list.reach || skin != list.skin || box.size() != list.box.size()) return false;
+  if (box != list.box) return is_good_in(list, box);
+  const double most = 0.25 * skin * skin;
+  const double *now = now_.data(), *then = list.built_at.data();
+  for (std::size_t i = 0; i < now_.size(); i += 3) {
+    const double d[3] = {now[i] - then[i], now[i + 1] - then[i + 1], now[i + 2] - then[i + 2]};
+    if (!(d[0] * d[0] + d[1] * d[1] + d[2] * d[2] <= most)) return false;
+  }
+  return true;
+}
+
+// In a box that has been scaled: the atoms move with it, and a pair that the list leaves out has come no
 // nearer than its distance times the smallest scale, less what the two have moved besides.
-bool VerletList::is_old_in(const std::vector<double>& box) const {
+bool VerletList::is_good_in(const Kept& list, const std::vector<double>& box) const {
   std::array<double, 3> scale = {1, 1, 1};
   double least = 1;
   for (std::size_t k = 0; k < box.size(); ++k) {
-    scale[k] = box[k] / box_[k];
+    scale[k] = box[k] / list.box[k];
     least = std::min(least, scale[k]);
   }
   double worst = 0;
   for (std::size_t i = 0; i < now_.size(); i += 3) {
     double square = 0;
     for (std::size_t k = 0; k < 3; ++k) {
-      const double moved = now_[i + k] - scale[k] * built_at_[i + k];
+      const double moved = now_[i + k] - scale[k] * list.built_at[i + k];
       square += moved * moved;
     }
     worst = std::max(worst, square);
   }
-  return !(least * (reach_ + skin_) - 2 * std::sqrt(worst) >= reach_);
+  return least * (list.reach + list.skin) - 2 * std::sqrt(worst) >= list.reach;
+}
+
+// The next list takes a new place while there is room, then that of the list that was not used for the longest
+// time.
+void VerletList::make_room() {
+  const auto bytes = std::int64_t(atoms_) * (current().capacity * std::int64_t(sizeof(int)) + 24);
+  const auto most = std::min(std::int64_t(kMostKept), kKeptBytes / bytes);
+  const auto oldest = std::min_element(kept_.begin(), kept_.end(),
+                                       [](const Kept& a, const Kept& b) { return a.used < b.used; });
+  current_ = int(oldest - kept_.begin());
+  if (oldest->used < 0 || std::int64_t(kept_.size()) >= most) return;
+  const int capacity = current().capacity;
+  current_ = int(kept_.size());
+  kept_.emplace_back();
+  allocate(capacity);
 }
 
 void VerletList::build(const std::vector<double>& box, double reach, double skin) {
+  make_room();
   ++builds_;
-  reach_ = reach, skin_ = skin, box_ = box, built_at_ = now_;
+  Kept& list = current();
+  list.reach = -1;  // until it is complete
+  list.box = box, list.skin = skin, list.built_at = now_;
   const double far = reach + skin;
-  if (!std::all_of(now_.begin(), now_.end(), [](double x) { return std::isfinite(x); }))
-    throw Error({"a position is not finite", "neighbour list", "reduce dt"}, Error::Kind::numerics);
   const Grid grid = sort_into_cells(far);
-  if (capacity_ == 0) {
+  if (list.capacity == 0) {
     double volume = 1;
     for (int k = 0; k < dimensions_; ++k) volume *= grid.size[std::size_t(k)] * grid.count[std::size_t(k)];
     const double ball = 4.2 * far * far * far * double(atoms_) / volume;
-    capacity_ = padded(std::min(atoms_, int(std::min(1.25 * ball + 24, 1e6))));
-    entries_.resize(std::size_t(atoms_) * std::size_t(capacity_));
+    allocate(padded(std::min(atoms_, int(std::min(1.25 * ball + 24, 1e6)))));
   }
-  for (;;) {
-    std::atomic<bool> fits = true;
-    const int rows = grid.count[1], parts = std::min(rows, kParts);
-    parallel_for(std::int64_t(grid.count[2]) * parts, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t task = begin; task < end; ++task) {
-        const int part = int(task % parts);
-        if (!fill_rows(grid, int(task / parts), rows * part / parts, rows * (part + 1) / parts)) fits = false;
-      }
-    });
-    if (fits) break;
-    capacity_ = padded(std::min(atoms_, 2 * capacity_));
-    entries_.assign(std::size_t(atoms_) * std::size_t(capacity_), 0);
-  }
+  while (!fill(grid)) allocate(padded(std::min(atoms_, 2 * list.capacity)));
+  list.reach = reach;
+}
+
+// Rows for as many atoms in the list of the moment.
+void VerletList::allocate(int capacity) {
+  Kept& list = current();
+  list.capacity = capacity;
+  list.counts.resize(std::size_t(atoms_));
+  list.entries = std::make_unique_for_overwrite<int[]>(std::size_t(atoms_) * std::size_t(capacity));
+}
+
+// False: a row is full.
+bool VerletList::fill(const Grid& grid) {
+  std::atomic<bool> fits = true;
+  const int rows = grid.count[1], parts = std::min(rows, kParts);
+  parallel_for(std::int64_t(grid.count[2]) * parts, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t task = begin; task < end; ++task) {
+      const int part = int(task % parts);
+      if (!fill_rows(grid, int(task / parts), rows * part / parts, rows * (part + 1) / parts)) fits = false;
+    }
+  });
+  return fits;
 }
 
 // Atoms cell by cell, each cell in order of their numbers.
 VerletList::Grid VerletList::sort_into_cells(double far) {
+  if (!std::all_of(now_.begin(), now_.end(), [](double x) { return std::isfinite(x); }))
+    throw Error({"a position is not finite", "neighbour list", "reduce dt"}, Error::Kind::numerics);
   Grid grid;
   double widest = far;
   for (int k = 0; k < dimensions_; ++k) {
     const auto K = std::size_t(k);
     double span;
-    if (!box_.empty()) {
-      span = grid.edge[K] = box_[K];
+    if (!current().box.empty()) {
+      span = grid.edge[K] = current().box[K];
     } else {
       double low = now_[K], high = now_[K];
       for (std::size_t i = K; i < now_.size(); i += 3)
@@ -219,27 +273,31 @@ VerletList::Grid VerletList::sort_into_cells(double far) {
   grid.per = 1 / grid.size[0];
   grid.far2 = std::pow(far + 2e-6 * widest, 2);
   first_.assign(std::size_t(grid.cells()) + 1, 0);
-  for (int i = 0; i < atoms_; ++i) {
-    std::array<int, 3> at;
-    for (std::size_t k = 0; k < 3; ++k) {
-      const double place = grid.inside(k, now_[std::size_t(3 * i) + k]);
-      at[k] = grid.along(k, place);
-      inside_[std::size_t(3 * i) + k] = float(place);
+  parallel_for(atoms_, kChunk, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = std::size_t(begin); i < std::size_t(end); ++i) {
+      std::array<int, 3> at;
+      for (std::size_t k = 0; k < 3; ++k) {
+        const double place = grid.inside(k, now_[3 * i + k]);
+        at[k] = grid.along(k, place);
+        inside_[3 * i + k] = float(place);
+      }
+      cell_of_[i] = (at[2] * grid.count[1] + at[1]) * grid.count[0] + at[0];
+      layer_of_[i] = at[2];
+      row_of_[i] = at[1];
     }
-    const int cell = (at[2] * grid.count[1] + at[1]) * grid.count[0] + at[0];
-    cell_of_[std::size_t(i)] = cell;
-    layer_of_[std::size_t(i)] = at[2];
-    row_of_[std::size_t(i)] = at[1];
-    ++first_[std::size_t(cell) + 1];
-  }
+  });
+  for (const int cell : cell_of_) ++first_[std::size_t(cell) + 1];
   for (std::size_t c = 1; c < first_.size(); ++c) first_[c] += first_[c - 1];
   next_.assign(first_.begin(), first_.end() - 1);
   for (int i = 0; i < atoms_; ++i) {
     const auto place = std::size_t(next_[std::size_t(cell_of_[std::size_t(i)])]++);
     sorted_[place] = i;
-    for (std::size_t k = 0; k < 3; ++k)
-      sorted_x_[k * std::size_t(atoms_) + place] = inside_[std::size_t(3 * i) + k];
   }
+  parallel_for(atoms_, kChunk, [&](std::int64_t begin, std::int64_t end) {
+    for (std::size_t k = 0; k < 3; ++k)
+      for (auto place = std::size_t(begin); place < std::size_t(end); ++place)
+        sorted_x_[k * std::size_t(atoms_) + place] = inside_[std::size_t(3 * sorted_[place]) + k];
+  });
   sort_into_layers(grid.count[2]);
   return grid;
 }
@@ -280,8 +338,9 @@ int VerletList::search(const Grid& grid, const std::array<float, 3>& x, int from
 // Adds j to the rows of the atoms that were found near to it; false: a row is full.
 bool VerletList::add_to_rows(int j, const int* hits, int found) {
   const bool some_excluded = !excluded_.empty();
-  int *counts = counts_.data(), *entries = entries_.data();
-  const int capacity = capacity_;
+  Kept& list = current();
+  int *counts = list.counts.data(), *entries = list.entries.get();
+  const int capacity = list.capacity;
   bool fits = true;
   for (int h = 0; h < found; ++h) {
     const int i = hits[h], length = counts[i];
@@ -301,7 +360,7 @@ bool VerletList::fill_rows(const Grid& grid, int layer, int first_row, int end_r
   const int nx = grid.count[0], ny = grid.count[1];
   const auto cells = [&](int row) { return std::size_t((layer * ny + row) * nx); };
   for (int s = first_[cells(first_row)]; s < first_[cells(end_row)]; ++s)
-    counts_[std::size_t(sorted_[std::size_t(s)])] = 0;
+    current().counts[std::size_t(sorted_[std::size_t(s)])] = 0;
   const auto search_here = grid.tight[0] || grid.tight[1] || grid.tight[2] ? &VerletList::search<true>
                                                                            : &VerletList::search<false>;
   const auto inside = [&](const Grid::Near& row) { return row.cell >= first_row && row.cell < end_row; };
@@ -348,7 +407,15 @@ bool VerletList::fill_rows(const Grid& grid, int layer, int first_row, int end_r
     fits &= add_to_rows(j, hits, found);
     found = 0;
   }
+  for (int s = first_[cells(first_row)]; s < first_[cells(end_row)]; ++s) pad_row(sorted_[std::size_t(s)]);
   return fits;
+}
+
+void VerletList::pad_row(int i) {
+  Kept& list = current();
+  const int count = list.counts[std::size_t(i)];
+  int* row = list.entries.get() + std::int64_t(i) * list.capacity;
+  std::fill(row + count, row + padded(count), i);
 }
 
 }  // namespace costate::md

@@ -50,7 +50,7 @@ class AtomEnergies final : public loss::AtSteps<Real> {
 
   void value(const typename Objective<Real>::At& at, double* loss) const override {
     evaluate_at<S, Real>(at, compiled_.layout, nullptr, nullptr, [&](const auto& x, const auto& p) {
-      const std::vector<S> e = energies(Evaluation<S>(terms_), x, p);
+      const std::vector<S> e = energies(*evaluations_.take(), x, p);
       for (int l = 0; l < kLanes; ++l)
         for (std::size_t i = 0; i < e.size(); ++i) {
           const double value = double(lane(e[i], l)), off = target_.empty() ? 0 : value - target_[i];
@@ -63,15 +63,15 @@ class AtomEnergies final : public loss::AtSteps<Real> {
     const Layout& l = compiled_.layout;
     std::vector<S> x_bar(std::size_t(l.states), S(0)), p_bar(std::size_t(l.parameters), S(0));
     evaluate_at<S, Real>(at, l, x_bar.data(), p_bar.data(), [&](const auto& x, const auto& p) {
-      const Evaluation<S> potentials(terms_);
+      const auto potentials = evaluations_.take();
       std::vector<S> e_bar(weights_.size());
       for (std::size_t i = 0; i < e_bar.size(); ++i) e_bar[i] = S(Real(weights_[i]));
       if (!target_.empty()) {
-        const std::vector<S> e = energies(potentials, x, p);
+        const std::vector<S> e = energies(*potentials, x, p);
         for (std::size_t i = 0; i < e.size(); ++i) e_bar[i] = e_bar[i] * (e[i] - S(Real(target_[i])));
       }
-      potentials.forces.energies_vjp(x.data() + l.x, p.data(), e_bar.data(), x_bar.data() + l.x,
-                                     p_bar.data());
+      potentials->forces.energies_vjp(x.data() + l.x, p.data(), e_bar.data(), x_bar.data() + l.x,
+                                      p_bar.data());
       return S(0);
     });
     add_lanes_to(x_bar, bar.x);
@@ -88,6 +88,7 @@ class AtomEnergies final : public loss::AtSteps<Real> {
 
   Compiled compiled_;
   std::vector<std::unique_ptr<Term<S>>> terms_;
+  Evaluations<S> evaluations_{terms_};
   std::vector<double> weights_, target_;
 };
 

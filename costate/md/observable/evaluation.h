@@ -1,13 +1,15 @@
 // What losses of energies share: the potentials with scratch of their own, and the numbers of one state.
 #pragma once
 
+#include <mutex>
+
 #include "costate/md/compile.h"
 #include "costate/md/integrator/part.h"
 #include "costate/system/objective.h"
 
 namespace costate::md {
 
-// Terms with scratch of their own: a loss may be asked from several threads.
+// Terms with scratch of their own.
 template <class S>
 struct Evaluation {
   explicit Evaluation(const std::vector<std::unique_ptr<Term<S>>>& terms) {
@@ -16,6 +18,35 @@ struct Evaluation {
   }
   std::vector<std::unique_ptr<TermScratch>> scratch;
   Forces<S> forces;
+};
+
+// A loss may be asked from several threads, and at many steps of a run: each asker takes an Evaluation that
+// nobody else has, and lists of neighbours outlive the question.
+template <class S>
+class Evaluations {
+  struct GiveBack {
+    const Evaluations* to;
+    void operator()(Evaluation<S>* one) const {
+      const std::lock_guard lock(to->mutex_);
+      to->free_.emplace_back(one);
+    }
+  };
+
+ public:
+  explicit Evaluations(const std::vector<std::unique_ptr<Term<S>>>& terms) : terms_(terms) {}
+
+  std::unique_ptr<Evaluation<S>, GiveBack> take() const {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) free_.push_back(std::make_unique<Evaluation<S>>(terms_));
+    Evaluation<S>* one = free_.back().release();
+    free_.pop_back();
+    return {one, GiveBack{this}};
+  }
+
+ private:
+  const std::vector<std::unique_ptr<Term<S>>>& terms_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Evaluation<S>>> free_;
 };
 
 // State and parameters of a loss's place, with the box of the moment. With cotangents of both, `of` adds to

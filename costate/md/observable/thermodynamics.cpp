@@ -66,9 +66,9 @@ class Thermodynamics final : public loss::AtSteps<Real> {
     const Layout& l = compiled_.layout;
     switch (what_.quantity) {
       case Quantity::potential_energy: {
-        const Evaluation<S> e(terms_);
-        if (x_bar) e.forces.energy_vjp(x.data() + l.x, p.data(), q_bar, x_bar + l.x, p_bar);
-        return e.forces.energy(x.data() + l.x, p.data());
+        const auto e = evaluations_.take();
+        if (x_bar) e->forces.energy_vjp(x.data() + l.x, p.data(), q_bar, x_bar + l.x, p_bar);
+        return e->forces.energy(x.data() + l.x, p.data());
       }
       case Quantity::kinetic_energy:
         return twice_kinetic(x, p, S(Real(0.5)) * q_bar, x_bar, p_bar) * S(Real(0.5));
@@ -98,12 +98,12 @@ class Thermodynamics final : public loss::AtSteps<Real> {
     const Layout& l = compiled_.layout;
     S volume(Real(l.dimensions));  // times the number of dimensions
     for (int k = 0; k < l.dimensions; ++k) volume = volume * p[std::size_t(l.box + k)];
-    const Evaluation<S> e(terms_);
-    const S virial = e.forces.virial(x.data() + l.x, p.data());
+    const auto e = evaluations_.take();
+    const S virial = e->forces.virial(x.data() + l.x, p.data());
     const S inverse = S(1) / volume, kinetic = twice_kinetic(x, p, inverse * bar, x_bar, p_bar);
     const S value = (kinetic - virial) * inverse;
     if (!x_bar) return value;
-    e.forces.virial_vjp(x.data() + l.x, p.data(), S(-inverse * bar), x_bar + l.x, p_bar);
+    e->forces.virial_vjp(x.data() + l.x, p.data(), S(-inverse * bar), x_bar + l.x, p_bar);
     for (int k = 0; k < l.dimensions; ++k) p_bar[l.box + k] -= value * bar / p[std::size_t(l.box + k)];
     return value;
   }
@@ -111,6 +111,7 @@ class Thermodynamics final : public loss::AtSteps<Real> {
   Observe what_;
   Compiled compiled_;
   std::vector<std::unique_ptr<Term<S>>> terms_;
+  Evaluations<S> evaluations_{terms_};
 };
 
 }  // namespace

@@ -5,9 +5,10 @@
 // Each atom gathers from its own neighbours, so that every pair is met twice and nothing is scattered: atoms
 // are shared out among threads in chunks of a fixed size, and sums over atoms are added chunk by chunk. The
 // neighbours run in SIMD lanes: distances to all of the list, then the law on those within reach, packed
-// together. What is packed depends on the positions alone, not on the list (neighbour/verlet_list.h).
+// together. What is packed depends on the positions alone, not on the list (neighbour/verlet_list.h) nor on
+// the rows that were cut from it (neighbour/short_rows.h).
 //
-// The transpose is the tangent of the law along f_bar, as in local_term.h: x_bar_i collects what d_ij
+// The transpose is the rate of the law's gradient along f_bar (local_term.h): x_bar_i collects what d_ij
 // receives for every j. Numbers that all pairs share get half of every pair's part; a number of an atom gets
 // what it has as the first of the two; numbers of pairs of species get theirs lane by lane, in the order of
 // the neighbours.
@@ -20,6 +21,7 @@
 #include "costate/core/error.h"
 #include "costate/core/parallel.h"
 #include "costate/md/neighbour/lanes.h"
+#include "costate/md/neighbour/short_rows.h"
 #include "costate/md/neighbour/verlet_list.h"
 #include "costate/md/potential/local_term.h"
 
@@ -39,10 +41,12 @@ class ListTerm final : public Term<S> {
   struct Scratch final : TermScratch {
     Scratch(const Sites& sites, std::size_t sums)
         : list(sites.atoms, sites.dimensions, sites.exclude),
+          rows(kPlain ? sites.atoms : 0),
           partial(sums * std::size_t((sites.atoms + kGrain - 1) / kGrain)) {
       for (auto* points : {&x, &f_bar}) points->assign(4 * std::size_t(sites.atoms), S(0));
     }
     VerletList list;
+    ShortRows<Real> rows;
     std::vector<double> box;
     std::vector<S> partial;   // [chunk][sum]
     std::vector<S> x, f_bar;  // four numbers per atom: three axes and nothing (neighbour/lanes.h)
@@ -60,6 +64,7 @@ class ListTerm final : public Term<S> {
   explicit ListTerm(const Sites& sites) : sites_(sites), law_(sites) {
     for (std::size_t k = 0; k < std::size_t(kParameters); ++k) {
       tables_[k] = sums_;
+      pairs_differ_[k] = of_the_pair(sites_.numbers[k]);
       if (!sites_.numbers[k].per_species) continue;
       sums_ += species_pairs(sites_.species_count);
       has_tables_ = true;
@@ -80,9 +85,8 @@ class ListTerm final : public Term<S> {
     each_chunk(work, p, [&](int i, const Frame& space, S* sum) {
       Packed near;
       pack<Of::nearest>(i, space, work, near);
-      for_packs<Of::nearest>(i, near, space, p, [&](const Pair<V>& pair, const V&, const V*, int) {
-        sum[0] += add_lanes(pair.u);
-      });
+      for_packs<Of::nearest>(i, near, space, p,
+                             [&](const Pair<V>& pair, const V*, int) { sum[0] += add_lanes(pair.u); });
     });
     return S(Real(0.5)) * total(work, 0);
   }
@@ -98,8 +102,7 @@ class ListTerm final : public Term<S> {
       Packed near;
       pack<Of::nearest>(i, space, work, near);
       V sum(0);
-      for_packs<Of::nearest>(i, near, space, p,
-                             [&](const Pair<V>& pair, const V&, const V*, int) { sum += pair.u; });
+      for_packs<Of::nearest>(i, near, space, p, [&](const Pair<V>& pair, const V*, int) { sum += pair.u; });
       e[i] += S(Real(0.5)) * add_lanes(sum);
     });
   }
@@ -109,10 +112,7 @@ class ListTerm final : public Term<S> {
   }
 
   void force(const S* x, const S* p, S* f, TermScratch* scratch) const override {
-    const auto of_the_other = [](const PairNumber& number) {
-      return (number.per_atom && number.which == 1) || number.per_species;
-    };
-    if (std::any_of(sites_.numbers.begin(), sites_.numbers.end(), of_the_other))
+    if (std::any_of(pairs_differ_.begin(), pairs_differ_.end(), [](bool differ) { return differ; }))
       add_forces<true>(x, p, f, scratch);
     else
       add_forces<false>(x, p, f, scratch);
@@ -120,32 +120,10 @@ class ListTerm final : public Term<S> {
 
   void force_vjp(const S* x, const S* p, const S* f_bar, S* x_bar, S* p_bar,
                  TermScratch* scratch) const override {
-    using T = Dual<V>;
-    Scratch& work = ready(x, p, scratch);
-    pad(f_bar, work.f_bar);
-    each_chunk(work, p, [&](int i, const Frame& space, S* sum) {
-      Packed near;
-      pack<Of::image>(i, space, work, near);
-      Collected<S> bar;
-      // Tangents of the displacements: f_bar_i - f_bar_j.
-      const auto along = [&](const Point<V>&, int first) {
-        V there[3];
-        fetch_points(work.f_bar.data(), near.j + first, there);
-        Point<V> t;
-        for (int k = 0; k < 3; ++k) t[k] = V(work.f_bar[std::size_t(4 * i + k)]) - there[k];
-        return t;
-      };
-      for_packs_at<T>(i, near, space, p, along, [&](const Pair<T>& pair, const V* images, int first) {
-        Point<V> rate;
-        V numbers[kRoom];
-        for (int k = 0; k < 3; ++k) rate[k] = -pair.d_bar[k].d[0];
-        for (int k = 0; k < kParameters; ++k) numbers[k] = -pair.p_bar[k].d[0];
-        bar.add(rate, numbers, images);
-        if (has_tables_) add_to_tables(near, first, numbers, S(1), sum);
-      });
-      hand_on(i, bar, S(1), x_bar, p_bar, sum);
-    });
-    shared_numbers(work, p_bar);
+    if (sites_.box >= 0 && scratch->box_asked)
+      add_product<Of::image>(x, p, f_bar, x_bar, p_bar, scratch);
+    else
+      add_product<Of::nearest>(x, p, f_bar, x_bar, p_bar, scratch);
   }
 
   S virial(const S* x, const S* p, TermScratch* scratch) const override {
@@ -153,7 +131,7 @@ class ListTerm final : public Term<S> {
     each_chunk(work, p, [&](int i, const Frame& space, S* sum) {
       Packed near;
       pack<Of::nearest>(i, space, work, near);
-      for_packs<Of::nearest>(i, near, space, p, [&](const Pair<V>& pair, const V&, const V*, int) {
+      for_packs<Of::nearest>(i, near, space, p, [&](const Pair<V>& pair, const V*, int) {
         sum[0] += add_lanes(V(dot(pair.d, pair.d_bar)));
       });
     });
@@ -162,19 +140,17 @@ class ListTerm final : public Term<S> {
 
   void virial_vjp(const S* x, const S* p, const S& w_bar, S* x_bar, S* p_bar,
                   TermScratch* scratch) const override {
-    using T = Dual<V>;
     Scratch& work = ready(x, p, scratch);
     each_chunk(work, p, [&](int i, const Frame& space, S* sum) {
       Packed near;
       pack<Of::image>(i, space, work, near);
       Collected<S> bar;
-      const auto itself = [](const Point<V>& d, int) { return d; };
-      for_packs_at<T>(i, near, space, p, itself, [&](const Pair<T>& pair, const V* images, int first) {
+      for_packs<Of::image>(i, near, space, p, [&](const Pair<V>& pair, const V* images, int first) {
         Point<V> rate;
         V numbers[kRoom];
-        for (int k = 0; k < 3; ++k) rate[k] = pair.d_bar[k].v + pair.d_bar[k].d[0];
-        for (int k = 0; k < kParameters; ++k) numbers[k] = pair.p_bar[k].d[0];
-        bar.add(rate, numbers, images);
+        gradient_rate(law_, &pair.d, &pair.d, pair.p, &rate, numbers);
+        rate += pair.d_bar;
+        bar.template add<Of::image>(rate, numbers, images);
         if (has_tables_) add_to_tables(near, first, numbers, w_bar, sum);
       });
       hand_on(i, bar, w_bar, x_bar, p_bar, sum);
@@ -199,10 +175,11 @@ class ListTerm final : public Term<S> {
     V x[3] = {V(0), V(0), V(0)}, box[3] = {V(0), V(0), V(0)};
     std::array<V, kRoom> numbers;
     Collected() { numbers.fill(V(0)); }
+    template <Of kOf>
     COSTATE_INLINE void add(const Point<V>& d_bar, const V* p_bar, const V* images) {
       for (int k = 0; k < 3; ++k) {
         x[k] += d_bar[k];
-        box[k] += images[k] * d_bar[k];
+        if constexpr (kOf == Of::image) box[k] += images[k] * d_bar[k];
       }
       for (int k = 0; k < kParameters; ++k) numbers[std::size_t(k)] += p_bar[k];
     }
@@ -217,16 +194,41 @@ class ListTerm final : public Term<S> {
       Packed near;
       pack<Of::image>(i, space, work, near);
       Collected<S> bar;
-      for_packs<Of::image>(i, near, space, p, [&](Pair<V> pair, const V&, const V* images, int first) {
+      for_packs<Of::image>(i, near, space, p, [&](Pair<V> pair, const V* images, int first) {
         if constexpr (kWeighted) {
           const V weight = V(weights[i]) + at_neighbours(weights, near.j + first);
           pair.d_bar = weight * pair.d_bar;
           for (int k = 0; k < kParameters; ++k) pair.p_bar[k] = weight * pair.p_bar[k];
         }
-        bar.add(pair.d_bar, pair.p_bar, images);
+        bar.template add<Of::image>(pair.d_bar, pair.p_bar, images);
         if (has_tables_) add_to_tables(near, first, pair.p_bar, u_bar, sum);
       });
       hand_on(i, bar, u_bar, x_bar, p_bar, sum);
+    });
+    shared_numbers(work, p_bar);
+  }
+
+  // The transpose of the force; with Of::image the box receives its part.
+  template <Of kOf>
+  void add_product(const S* x, const S* p, const S* f_bar, S* x_bar, S* p_bar, TermScratch* scratch) const {
+    Scratch& work = ready(x, p, scratch);
+    pad(f_bar, work.f_bar);
+    each_chunk(work, p, [&](int i, const Frame& space, S* sum) {
+      Packed near;
+      pack<kOf>(i, space, work, near);
+      Collected<S> bar;
+      Point<V> here;
+      for (int k = 0; k < 3; ++k) here[k] = V(work.f_bar[std::size_t(4 * i + k)]);
+      each_pack<kOf>(i, near, space, p, [&](Pair<V>& pair, const V* images, int first) {
+        V there[3];
+        fetch_points(work.f_bar.data(), near.j + first, there);
+        Point<V> along;  // f_bar_i - f_bar_j
+        for (int k = 0; k < 3; ++k) along[k] = here[k] - there[k];
+        gradient_rate(law_, &pair.d, &along, pair.p, &pair.d_bar, pair.p_bar);
+        bar.template add<kOf>(pair.d_bar, pair.p_bar, images);
+        if (has_tables_) add_to_tables(near, first, pair.p_bar, S(-1), sum);
+      });
+      hand_on(i, bar, S(-1), x_bar, p_bar, sum);
     });
     shared_numbers(work, p_bar);
   }
@@ -242,22 +244,34 @@ class ListTerm final : public Term<S> {
       for (int i = int(begin); i < int(end); ++i) {
         pack<Of::nearest, kIndex>(i, space, work, near);
         V sum[3] = {V(0), V(0), V(0)};
-        for_packs<Of::nearest>(i, near, space, p, [&](const Pair<V>& pair, const V&, const V*, int) {
+        for_packs<Of::nearest>(i, near, space, p, [&](const Pair<V>& pair, const V*, int) {
           for (int k = 0; k < 3; ++k) sum[k] += pair.d_bar[k];
         });
-        for (int k = 0; k < n; ++k) f[i * n + k] -= add_lanes(sum[k]);
+        const S total[3] = {add_lanes(sum[0]), add_lanes(sum[1]), add_lanes(sum[2])};
+        for (int k = 0; k < n; ++k) f[i * n + k] -= total[k];
       }
     });
+    if (kPlain) work.rows.end();
   }
 
   Scratch& ready(const S* x, const S* p, TermScratch* scratch) const {
     Scratch& work = static_cast<Scratch&>(*scratch);
     for (std::size_t k = 0; k < work.box.size(); ++k) work.box[k] = double(primal(p[sites_.box + int(k)]));
-    work.list.update(reinterpret_cast<const Real*>(x), int(sizeof(S) / sizeof(Real)), work.box, reach(p),
-                     sites_.skin);
     pad(x, work.x);
+    const auto update = [&] {
+      work.list.update(reinterpret_cast<const Real*>(x), int(sizeof(S) / sizeof(Real)), work.box, reach(p),
+                       sites_.skin);
+    };
+    if constexpr (kPlain) {
+      if (work.rows.begin(work.x, work.box, reach(p))) return work;
+      update();
+      work.rows.restart(work.x, margin(), work.list.capacity());
+    } else {
+      update();
+    }
     return work;
   }
+  double margin() const { return 0.25 * sites_.skin; }
   void pad(const S* from, std::vector<S>& to) const {
     const int n = sites_.dimensions;
     parallel_for(sites_.atoms, 64 * kGrain, [&](std::int64_t begin, std::int64_t end) {
@@ -294,12 +308,13 @@ class ListTerm final : public Term<S> {
 
   // How far the law reaches and the edges of the box, in every lane; 0 along axes that have none.
   struct Frame {
-    V far2, edge[3], inverse[3];
-    S beyond;  // a displacement out of reach
+    V far2, near2, edge[3], inverse[3];  // near2: of short rows
+    S beyond;                            // a displacement out of reach
   };
   Frame frame(const S* p) const {
     const double far = reach(p);
-    Frame f{V(Real(far * far)), {}, {}, S(Real(10 * (1 + far)))};
+    const double near = far + margin();
+    Frame f{V(Real(far * far)), V(Real(near * near)), {}, {}, S(Real(10 * (1 + far)))};
     for (int k = 0; k < 3; ++k) {
       const bool periodic = k < sites_.dimensions && sites_.box >= 0;
       f.edge[k] = periodic ? V(p[sites_.box + k]) : V(0);
@@ -311,9 +326,12 @@ class ListTerm final : public Term<S> {
   // The atoms of the list that are within reach of atom i. Rows are padded to whole packs; what is packed is
   // padded with atoms that are out of reach.
   template <Of kOf, bool kIndex = true>
-  COSTATE_INLINE void pack(int i, const Frame& f, const Scratch& work, Packed& to) const {
-    const int size = work.list.size(i);
-    const int* row = work.list.row(i);
+  COSTATE_INLINE void pack(int i, const Frame& f, Scratch& work, Packed& to) const {
+    using Pass = typename ShortRows<Real>::Pass;
+    const Pass pass = kPlain ? work.rows.pass() : Pass::list;
+    const int size = pass == Pass::rows ? work.rows.size(i) : work.list.size(i);
+    const int* row = pass == Pass::rows ? work.rows.row(i) : work.list.row(i);
+    int cut = 0;  // how many are near
     V here[3];
     for (int k = 0; k < 3; ++k) here[k] = V(work.x[std::size_t(4 * i + k)]);
     int count = 0;
@@ -328,12 +346,17 @@ class ListTerm final : public Term<S> {
       }
       auto chosen = square < f.far2;
       if constexpr (kWidth > 1) {
-        if (first + kWidth > size) chosen = chosen & (lane_numbers<V>() < V(Real(size - first)));
+        // Always, and not where the row ends: a branch that is told wrongly once per atom costs more.
+        const auto there = lane_numbers<V>() < V(Real(size - first));
+        chosen = chosen & there;
+        if (pass == Pass::cut)
+          cut += keep_lanes((square < f.near2) & there, row + first, work.rows.row(i) + cut);
       }
       if (count > kMost - kWidth) too_many();
       count +=
           keep<V, kIndex>(chosen, d, row + first, to.x + count, to.y + count, to.z + count, to.j + count);
     }
+    if (kPlain && pass == Pass::cut) work.rows.close(i, cut);
     for (int l = 0; l < kWidth; ++l) {
       to.x[count + l] = to.y[count + l] = to.z[count + l] = kOf == Of::nearest ? f.beyond : S(0);
       to.j[count + l] = i;
@@ -363,10 +386,8 @@ class ListTerm final : public Term<S> {
         d[k] = V::load(from[k]);
       images[k] = V(0);
       if constexpr (kOf == Of::nearest) continue;
-      if (k < sites_.dimensions && sites_.box >= 0) {
-        images[k] = nearest_whole(d[k] * f.inverse[k]);
-        d[k] = d[k] - images[k] * f.edge[k];
-      }
+      images[k] = nearest_whole(d[k] * f.inverse[k]);
+      d[k] = d[k] - images[k] * f.edge[k];
     }
     if constexpr (kWidth > 1 && kOf == Of::image) {
       if (first + kWidth > near.count) {
@@ -378,12 +399,17 @@ class ListTerm final : public Term<S> {
       }
     }
   }
-  COSTATE_INLINE V number_of(int k, int i, const Packed& near, int first, const S* p) const {
+  // Number k of all pairs of atom i; of those that change from pair to pair (of_the_pair) nothing.
+  COSTATE_INLINE V number_of(int k, int i, const S* p) const {
     const PairNumber& number = sites_.numbers[std::size_t(k)];
-    if (number.per_species) return at_neighbours(p + number.offset, near.pair + first);
-    if (!number.per_atom) return V(p[number.offset]);
-    if (number.which == 0) return V(p[number.offset + i]);
-    return at_neighbours(p + number.offset, near.j + first);
+    return V(p[number.offset + (number.per_atom && number.which == 0 ? i : 0)]);
+  }
+  COSTATE_INLINE V number_of_pairs(int k, const Packed& near, int first, const S* p) const {
+    const PairNumber& number = sites_.numbers[std::size_t(k)];
+    return at_neighbours(p + number.offset, (number.per_species ? near.pair : near.j) + first);
+  }
+  static bool of_the_pair(const PairNumber& number) {
+    return (number.per_atom && number.which == 1) || number.per_species;
   }
   static COSTATE_INLINE V at_neighbours(const S* numbers, const int* index) {
     if constexpr (kWidth == 1)
@@ -392,33 +418,30 @@ class ListTerm final : public Term<S> {
       return gather<V>(numbers, index);
   }
 
+  // body(pair, images, first) for every pack of neighbours of atom i: the pair has its displacement and its
+  // numbers,
   template <Of kOf, class Body>
-  COSTATE_INLINE void for_packs(int i, const Packed& near, const Frame& f, const S* p,
+  COSTATE_INLINE void each_pack(int i, const Packed& near, const Frame& f, const S* p,
                                 const Body& body) const {
+    V own[kRoom];
+    for (int k = 0; k < kParameters; ++k) own[k] = number_of(k, i, p);
     for (int first = 0; first < near.count; first += kWidth) {
       Pair<V> pair;
       V images[3];
       displacement<kOf>(near, first, f, pair.d, images);
-      for (int k = 0; k < kParameters; ++k) pair.p[k] = number_of(k, i, near, first, p);
-      pair.u = law_(&pair.d, pair.p, &pair.d_bar, pair.p_bar);
-      body(pair, pair.u, images, first);
-    }
-  }
-  // With tangents of the displacements: tangent(displacements, first neighbour of the pack).
-  template <class T, class Tangent, class Body>
-  COSTATE_INLINE void for_packs_at(int i, const Packed& near, const Frame& f, const S* p,
-                                   const Tangent& tangent, const Body& body) const {
-    for (int first = 0; first < near.count; first += kWidth) {
-      Point<V> d;
-      V images[3];
-      displacement<Of::image>(near, first, f, d, images);
-      Pair<T> pair;
-      const Point<V> d_dot = tangent(d, first);
-      for (int k = 0; k < 3; ++k) pair.d[k] = T(d[k], d_dot[k]);
-      for (int k = 0; k < kParameters; ++k) pair.p[k] = T(number_of(k, i, near, first, p));
-      pair.u = law_(&pair.d, pair.p, &pair.d_bar, pair.p_bar);
+      for (int k = 0; k < kParameters; ++k)
+        pair.p[k] = pairs_differ_[std::size_t(k)] ? number_of_pairs(k, near, first, p) : own[k];
       body(pair, images, first);
     }
+  }
+  // and its energy and gradient.
+  template <Of kOf, class Body>
+  COSTATE_INLINE void for_packs(int i, const Packed& near, const Frame& f, const S* p,
+                                const Body& body) const {
+    each_pack<kOf>(i, near, f, p, [&](Pair<V>& pair, const V* images, int first) {
+      pair.u = law_(&pair.d, pair.p, &pair.d_bar, pair.p_bar);
+      body(pair, images, first);
+    });
   }
 
   // body(i, frame, sums of the chunk) for all atoms, chunk by chunk.
@@ -430,6 +453,7 @@ class ListTerm final : public Term<S> {
       for (int k = 0; k < sums_; ++k) sum[k] = S(0);
       for (int i = int(begin); i < int(end); ++i) body(i, space, sum);
     });
+    if (kPlain) work.rows.end();
   }
   S total(const Scratch& work, int k) const {
     S sum(0);
@@ -440,7 +464,10 @@ class ListTerm final : public Term<S> {
   // What atom i has collected, times a factor: to its place, its own numbers, and the sums of the chunk.
   void hand_on(int i, const Collected<S>& bar, const S& factor, S* x_bar, S* p_bar, S* sum) const {
     const int n = sites_.dimensions;
-    for (int k = 0; k < n; ++k) x_bar[i * n + k] += factor * add_lanes(bar.x[k]);
+    // Packs are never indexed by a variable: they would leave their registers in the loop that fills them.
+    const S x[3] = {add_lanes(bar.x[0]), add_lanes(bar.x[1]), add_lanes(bar.x[2])};
+    const S box[3] = {add_lanes(bar.box[0]), add_lanes(bar.box[1]), add_lanes(bar.box[2])};
+    for (int k = 0; k < n; ++k) x_bar[i * n + k] += factor * x[k];
     for (int k = 0; k < kParameters; ++k) {
       const PairNumber& number = sites_.numbers[std::size_t(k)];
       if (number.per_species) continue;
@@ -450,7 +477,7 @@ class ListTerm final : public Term<S> {
       else if (number.which == 0)
         p_bar[number.offset + i] += part;
     }
-    for (int k = 0; k < n; ++k) sum[kBox + k] -= factor * add_lanes(bar.box[k]);
+    for (int k = 0; k < n; ++k) sum[kBox + k] -= factor * box[k];
   }
   void add_to_tables(const Packed& near, int first, const V* p_bar, const S& factor, S* sum) const {
     const int live = std::min(kWidth, near.count - first);
@@ -485,7 +512,8 @@ class ListTerm final : public Term<S> {
   int sums_ = kSums;                 // per chunk: numbers, box, tables
   std::array<int, kRoom> tables_{};  // where the table of every number begins among them
   bool has_tables_ = false;
-  std::vector<int> pair_of_species_;  // place in a table, of every two species
+  std::array<bool, kRoom> pairs_differ_{};  // in this number
+  std::vector<int> pair_of_species_;        // place in a table, of every two species
 };
 
 }  // namespace costate::md

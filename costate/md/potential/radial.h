@@ -48,6 +48,21 @@ COSTATE_INLINE Switched<T> switch_off(const Cutoff& cut, const T& s) {
   return {1 - tt * t * (10 - 15 * t + 6 * tt), -(30 * tt * (1 - 2 * t + tt)) / (2 * width * r)};
 }
 
+// Its second derivative with respect to s; w = 1 - 10 t^3 + 15 t^4 - 6 t^5 of t = (r - from) / width:
+//   w_ss = w_tt t_s^2 + w_t t_ss,   t_s = 1 / (2 width r),   t_ss = -t_s / (2 s)
+template <class T>
+COSTATE_INLINE T switch_curvature(const Cutoff& cut, const T& s) {
+  using costate::sqrt;
+  using V = value_t<T>;
+  const T r = sqrt(s);
+  const V width = V(cut.cutoff - cut.from);
+  const T raw = (r - V(cut.from)) / width;
+  const T t = select(raw < T(0), T(0), select(raw > T(1), T(1), raw));
+  const T t_s = 1 / (2 * width * r), rest = 1 - t;
+  const T first = -30 * t * t * rest * rest, second = -60 * t * rest * (1 - 2 * t);
+  return second * t_s * t_s - first * t_s / (2 * s);
+}
+
 // U = strength q_a q_b shape(r) of numbers p = (q_a, q_b, strength), with slope = shape'(r) / r.
 template <class T>
 COSTATE_INLINE T charged_pair(const T& shape, const T& slope, const Point<T>& d, const T* p, Point<T>& d_bar,

@@ -38,6 +38,7 @@ struct Potential;
 
 // What a term keeps between calls of one workspace: lists, partial sums. Never anything that shows.
 struct TermScratch {
+  bool box_asked = true;  // false: transposes may leave out what the box receives
   virtual ~TermScratch() = default;
 };
 
