@@ -99,7 +99,7 @@ class FlowSystem final : public System<Real> {
   }
 
   typename System<Real>::Fault fault(const Inputs<Real>& in, int) const override {
-    return flow_fault<Real, Traced>(model_, in);
+    return flow_fault<Real>(model_, in);
   }
 
  private:
@@ -404,8 +404,11 @@ class FlowSystem final : public System<Real> {
       }
       momentum.transpose_forces(weights);
       if constexpr (Dim == 2)
-        if (model_.any_free())
-          free_bodies<T>(in, w).transpose_after(momentum, weights, stage, current(w, stage), bodies_bar);
+        if (model_.any_free()) {
+          momentum.apply(weights, stage, current(w, stage));
+          free_bodies<T>(in, w).let_move(weights, stage);
+          free_bodies<T>(in, w).transpose(weights, stage, bodies_bar);
+        }
       if (!model_.obstacles.empty()) momentum.transpose_resistance(weights);
       if (model_.implicit) implicit<T>(momentum.dt, w).transpose(weights);
       if (bodies) momentum.transpose_bodies(weights, stage, current(w, stage), dt_bar);
