@@ -72,6 +72,7 @@ void FreeBodies<S>::begin_transpose(int stages, Packed<Real> y_bar, const typena
 template <class S>
 void FreeBodies<S>::transpose(FlowModel::Weights w, int stage, const typename Bodies::To& bar) const {
   const One s = step(w), volume(Real(bodies.volume()));
+  const auto space = [&](std::size_t a, Index at) { return volume * One(bodies.size(a, at)); };
   for (std::size_t a = 0; a < 2; ++a)
     each_pack<S>(shape, model.sides.free_faces(int(a)), [&](Index at, Index count) {
       store<S>(work.whole_bar[a], at, load<S>(work.star_bar[a], at), count);
@@ -83,7 +84,7 @@ void FreeBodies<S>::transpose(FlowModel::Weights w, int stage, const typename Bo
     transpose_rates(b, w, stage, sums, bar);
     each_held(b, [&](std::size_t a, Index at, const auto& x, const One& kappa) {
       store<One>(work.star_bar[a], at,
-                 load<One>(work.star_bar[a], at) + volume * s * kappa * along(a, x, q, mu(b)));
+                 load<One>(work.star_bar[a], at) + space(a, at) * s * kappa * along(a, x, q, mu(b)));
     });
   });
 }
@@ -112,18 +113,19 @@ void FreeBodies<S>::end_transpose(PackedOut<Real> x_bar) const {
 }
 
 template <class S>
-auto FreeBodies<S>::sum_up(std::size_t b, const ShapeNumbers<One>& q, FlowModel::Weights w,
-                           bool moved) const -> Sums {
+auto FreeBodies<S>::sum_up(std::size_t b, const ShapeNumbers<One>& q, FlowModel::Weights w, bool moved) const
+    -> Sums {
   const One s = step(w), volume(Real(bodies.volume()));
   const auto sums = sums_held(b, 9, [&](std::size_t a, Index at, const auto& x, const One& kappa, auto& to) {
     const One k = kappa / (One(1) + s * kappa);
     const Three n = a == 0 ? Three{One(1), One(0), q[1] - One(Real(x[1]))}
                            : Three{One(0), One(1), One(Real(x[0])) - q[0]};
-    const One taken = kappa * (moved ? star_0(a, at) : load<One>(work.star[a], at));
+    const One size(bodies.size(a, at)),
+        taken = size * kappa * (moved ? star_0(a, at) : load<One>(work.star[a], at)), held = size * k;
     std::size_t next = 3;
     for (std::size_t i = 0; i < 3; ++i) {
       to[i] = to[i] + n[i] * taken;
-      for (std::size_t j = i; j < 3; ++j, ++next) to[next] = to[next] + k * n[i] * n[j];
+      for (std::size_t j = i; j < 3; ++j, ++next) to[next] = to[next] + held * n[i] * n[j];
     }
   });
   Sums found;
@@ -177,6 +179,7 @@ void FreeBodies<S>::transpose_body(std::size_t b, FlowModel::Weights w, bool vis
                                    const typename Bodies::To& bar) const {
   const ShapeNumbers<One> q = bodies.numbers(b, in);
   const One s = step(w), mean(Real(w.mean)), volume(Real(bodies.volume()));
+  const auto space = [&](std::size_t a, Index at) { return volume * One(bodies.size(a, at)); };
   const Three& m = mu(b);
   Three v;
   for (std::size_t i = 0; i < 3; ++i) v[i] = work.template moving<One>()[b][i];
@@ -190,7 +193,7 @@ void FreeBodies<S>::transpose_body(std::size_t b, FlowModel::Weights w, bool vis
                  load<One>(work.star[a], at),
                  star_0(a, at),
                  along(a, x, q, v),
-                 volume * s * along(a, x, q, m),
+                 space(a, at) * s * along(a, x, q, m),
                  divided(a, at, w),
                  One(1) / (One(1) + s * kappa),
                  mean * bodies.felt(b, a, at)};
@@ -207,9 +210,9 @@ void FreeBodies<S>::transpose_body(std::size_t b, FlowModel::Weights w, bool vis
   const auto sums = sums_held(b, 7, [&](std::size_t a, Index at, const auto& x, const One& kappa, auto& to) {
     const Parts f = parts(a, at, x);
     const One k = kappa * f.soft;
-    to[a] = to[a] + kappa * (s * f.b - f.felt) - k * f.nmu;              // of N V
-    to[2 + a] = to[2 + a] + volume * s * (kappa * f.before - k * f.nv);  // of N mu
-    to[4 + a] = to[4 + a] + mean * kappa * (f.star - f.nv);              // of N wrench_bar
+    to[a] = to[a] + kappa * (s * f.b - f.felt) - k * f.nmu;                            // of N V
+    to[2 + a] = to[2 + a] + space(a, at) * s * (kappa * f.before - k * f.nv);          // of N mu
+    to[4 + a] = to[4 + a] + mean * One(bodies.size(a, at)) * kappa * (f.star - f.nv);  // of N wrench_bar
     to[6] = to[6] + f.b * kappa * f.nv / (One(1) + s * total(a, at)) + f.nmu * f.nv * k * k;  // of s
   });
   const auto centre = [&](const Three& motion, std::size_t first) {

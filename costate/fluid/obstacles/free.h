@@ -23,7 +23,7 @@
 //
 // and N, which knows the centre, from each of its uses. The resistance of other bodies and dt get what
 // momentum.h gives them for star_0, and here the rest. Where two bodies overlap, each one's K knows only its
-// own mask. Tests: tests/fluid/free_test.cpp.
+// own mask. On a stretched grid h^2 is the space of each face. Tests: tests/fluid/free_test.cpp.
 #pragma once
 
 #include "costate/fluid/obstacles/resistance.h"

@@ -35,6 +35,11 @@ void Surfaces<S, Stretched>::factorise() const {
 
 template <class S, bool Stretched>
 void Surfaces<S, Stretched>::apply(const Speeds<Real>& out) const {
+  if (model.pressure >= 0) {
+    each_pack<S>(shape, shape.all_cells(), [&](Index at, Index count) {
+      store<S>(work.surface_pressure, at, load<S>(work.pressure, at), count);
+    });
+  }
   each_point([&](std::size_t b, std::size_t i, const Pair& x, const auto& q) {
     for (std::size_t a = 0; a < 2; ++a)
       put(work.surface_rhs, 2 * i + a, interpolated(out[a], b, a, x) - speed(b, a, x, q));
@@ -45,6 +50,12 @@ void Surfaces<S, Stretched>::apply(const Speeds<Real>& out) const {
   each_face(true, [&](std::size_t a, Index at, Index count) {
     store<S>(out[a], at, load<S>(out[a], at) - load<S>(work.held[a], at), count);
   });
+  if (model.pressure >= 0) {
+    each_pack<S>(shape, shape.all_cells(), [&](Index at, Index count) {
+      store<S>(work.pressure, at, load<S>(work.surface_pressure, at) - load<S>(work.pressure, at), count);
+    });
+    model.sides.template set_pressure<One>(work.pressure);
+  }
 }
 
 template <class S, bool Stretched>

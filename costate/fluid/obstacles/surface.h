@@ -18,8 +18,9 @@
 //   lambda = S^-1 (E a - phi)      star_bar = a - P' E' lambda      u_body_bar = lambda
 //   E_bar = -(f star_bar' + lambda u')         which goes to the points, and from them to the shape
 //
-// P is never differentiated, nor is S^-1. On a stretched grid cells must have one width wherever E looks;
-// there P is symmetric, and h is that width. Tests: tests/fluid/surface_test.cpp, stretched_test.cpp.
+// The pressure is that of star minus that of E' f, and its cotangent is part of a (projection.h). P is never
+// differentiated, nor is S^-1. On a stretched grid cells must have one width wherever E looks; there P is
+// symmetric, and h is that width. Tests: tests/fluid/surface_test.cpp, stretched_test.cpp.
 //
 // [1] Taira, Colonius, J. Comput. Phys. 225 (2007), with an exact P instead of an approximate one.
 #pragma once

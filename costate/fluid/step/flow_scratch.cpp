@@ -80,6 +80,7 @@ std::vector<Plane<Real>*> FlowScratch<Real>::fields_of(const FlowModel& model) {
     for (std::size_t a = 0; !mask.empty() && a < d; ++a) planes.push_back(&(*s)[a]);
   const std::size_t points = model.points();
   for (std::size_t a = 0; points > 0 && a < d; ++a) planes.push_back(&held[a]);
+  if (points > 0 && model.pressure >= 0) planes.push_back(&surface_pressure);
   for (std::vector<Real>* v : {&surface_rhs, &surface_force, &surface_back, &surface_kept})
     v->resize(4 * points);
   surface_factor.resize(4 * points * points), surface_temporary.resize(2 * points);

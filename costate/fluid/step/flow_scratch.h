@@ -69,6 +69,7 @@ struct FlowScratch final : Workspace {
   Speeds<Real> level_face;
   Speeds<Real> along, whole_bar;  // of obstacles/free.h
   Speeds<Real> held;  // of obstacles/surface.h: forces on faces; its vectors have values, then tangents
+  Plane<Real> surface_pressure;  // before the surfaces hold the flow
   std::vector<Real> surface_rhs, surface_force, surface_back, surface_kept;
   std::vector<double> surface_factor, surface_temporary;
   Speeds<Real> delta, extra;         // of implicit.h
