@@ -43,7 +43,16 @@ struct Channel {
     options.sides[1] = {fluid::Side::Kind::outflow};
     options.sides[2] = options.sides[3] = fluid::wall();
     options.pressure = true;
-    options.probes = {{.name = "drop", .place = {0.15, 0.2, 0}, .minus = {{0.25, 0.2, 0}}}};
+    // At the front and the back, or, where points hold the flow, two and three cells before and behind them.
+    const auto pair = [&](const char* name, double away) {
+      const double out = away * options.width[0];
+      options.probes.push_back(
+          {.name = name, .place = {0.15 - out, 0.2, 0}, .minus = {{0.25 + out, 0.2, 0}}});
+    };
+    if (surface)
+      pair("near", 2), pair("far", 3);
+    else
+      pair("drop", 0);
     options.obstacles = {{.center = {0.2 + shift_x * options.width[0], 0.2 + shift_y * options.width[1], 0},
                           .size = {kRadius}}};
     if (surface) options.obstacles[0].core = fluid::Obstacle::Core::surface;
@@ -64,7 +73,10 @@ struct Channel {
   }
   // Between the front and the back of the cylinder.
   static double pressure_drop(const std::vector<double>& state, const Signature& signature) {
-    return state[std::size_t(signature.find(Role::state, "drop/p").offset)];
+    const auto drop = [&](const std::string& name) {
+      return state[std::size_t(signature.find(Role::state, name + "/p").offset)];
+    };
+    return surface ? 3 * drop("near") - 2 * drop("far") : drop("drop");  // along a line through both
   }
 };
 
