@@ -169,8 +169,16 @@ void pulse(std::int64_t across) {
     }
     at.x0 = run.final_state;
   }
+  // The pressure of the last stage has half of what it takes to change the speeds on a side between two steps
+  // (docs/fluid.md): the other half is what goes away when they stay.
+  const double changing = channel.pressure_drop(at.x0, system->signature());
+  std::fill(at.controls.begin(), at.controls.end(), 0.0);
+  const auto still = rollout.simulate(at);
+  const auto begin = still.states.begin() + std::ptrdiff_t(at.x0.size());
+  at.x0.assign(begin, begin + std::ptrdiff_t(at.x0.size()));
+  const double drop = 2 * changing - channel.pressure_drop(at.x0, system->signature());
   std::printf("drag at most %.5f at %.4f s, lift at most %.5f at %.4f s, pressure drop at the end %.5f\n",
-              drag, drag_time, lift, lift_time, channel.pressure_drop(at.x0, system->signature()));
+              drag, drag_time, lift, lift_time, drop);
 }
 
 }  // namespace
