@@ -73,8 +73,8 @@ const bool registered = [] {
   add<float>("fluid/jax_cfd", {{256, 256}, Scheme::euler, 20});
   add<float>("fluid/phiflow", {{128, 128}, Scheme::euler, 20});
   add<float>("fluid/phiflow_traced", {{128, 128}, Scheme::semi_lagrangian, 20});
-  add<double>("fluid/double_128_cubed", {{128, 128, 128}, Scheme::rk3, 2});
-  add<float>("fluid/float_128_cubed", {{128, 128, 128}, Scheme::rk3, 2});
+  add<double>("fluid/double_128_cubed", {{128, 128, 128}, Scheme::rk3, 8});
+  add<float>("fluid/float_128_cubed", {{128, 128, 128}, Scheme::rk3, 8});
   return true;
 }();
 

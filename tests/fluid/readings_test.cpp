@@ -80,6 +80,28 @@ TEST(Readings, APressureDropIsTheWeightOfTheColumn) {
   EXPECT_NEAR(number(rollout, rollout.simulate(at).final_state, "drop/T"), -1.2 / 0.25, 0.2);
 }
 
+// A plug of water in a channel is set in motion at once, by what comes in: that takes a pressure of length
+// du/dt, half of it in the last stage of RK3. The step of Euler begins with what comes in beside water at
+// rest: the first cell has a flux of momentum.
+TEST(Readings, PressureHasTheShareOfTheLastStageInWhatASideThatChangesTakes) {
+  for (const Scheme scheme : {Scheme::rk3, Scheme::euler}) {
+    const double wanted = 5.5 * 0.3 / 0.1;
+    FlowOptions o{.cells = {6, 4}, .dt = 0.1, .viscosity = 0.0, .scheme = scheme, .pressure = true};
+    o.sides[0] = {.kind = Side::Kind::velocity, .velocity = {0.0, 0.0, 0.0}, .driven = true};
+    o.sides[1] = {Side::Kind::outflow};
+    o.sides[2] = o.sides[3] = {Side::Kind::slip};
+    o.probes = {{.name = "inlet", .place = {0.5, 2, 0}}};
+    Rollout<double> rollout(flow<double>(o), {.steps = 1});
+    auto at = rollout.arguments();
+    const Field& u = rollout.system().signature().find(Role::control, "west/u");
+    std::fill_n(at.controls.begin() + u.offset, 4, 0.3);
+    const auto end = rollout.simulate(at).final_state;
+    const auto p = std::size_t(rollout.system().signature().find(Role::state, "inlet/p").offset);
+    EXPECT_NEAR(end[p], scheme == Scheme::rk3 ? wanted / 2 : wanted - 0.15 * 0.15, 1e-12);
+    EXPECT_NEAR(end[3], 0.3, 1e-13);
+  }
+}
+
 // Of a wave, the square of the mix-norm is that of its amplitude over its discrete eigenvalue; its derivative
 // with respect to the wave, the wave over the eigenvalue.
 TEST(Readings, TheMixNormOfAWaveIsItsSquareOverItsEigenvalue) {

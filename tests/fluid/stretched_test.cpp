@@ -238,6 +238,28 @@ TEST(Stretched, ForceOnABodyIsTheMomentumThatTheFlowLoses) {
   }
 }
 
+// What a body that the flow moves gains the fluid loses, whatever the cells around it.
+TEST(Stretched, ABodyThatTheFlowMovesExchangesMomentum) {
+  FlowOptions o{.cells = {20, 22}, .dt = 0.01, .viscosity = 0.02};
+  o.widths = {uneven(20, 0.05, 1), uneven(22, 0.05, 2)};
+  o.obstacles = {{.name = "disc", .center = {0.5, 0.5, 0}, .size = {0.2}}};
+  o.obstacles[0].free = Obstacle::Free{.mass = 0.05, .inertia = 0.001};
+  Rollout<double> rollout(flow<double>(o), {.steps = 20});
+  const auto at = test::stirred(rollout, 3);
+  const auto end = rollout.simulate(at).final_state;
+  const auto rate = std::size_t(rollout.system().signature().find(Role::state, "disc/rate").offset);
+  for (int c = 0; c < 2; ++c) {
+    const auto sizes = face_sizes(o, c);
+    const auto momentum = [&](const std::vector<double>& x) {
+      double total = 0.05 * x[rate + std::size_t(c)];
+      for (std::size_t i = 0; i < sizes.size(); ++i) total += sizes[i] * x[std::size_t(c) * 440 + i];
+      return total;
+    };
+    EXPECT_GT(std::abs(end[rate + std::size_t(c)] - at.x0[rate + std::size_t(c)]), 1e-3);
+    EXPECT_NEAR(momentum(end), momentum(at.x0), 1e-14) << c;
+  }
+}
+
 // A flow that is linear in x and y: probes say it, and a point moves with it by one step of Euler.
 TEST(Stretched, ProbesAndTracersSeeALinearFlowExactly) {
   FlowOptions o{.cells = {6, 5}, .dt = 0.1, .viscosity = 0.0, .scheme = Scheme::euler};
@@ -333,6 +355,14 @@ TEST(Stretched, BodiesOfEveryKindKeepTheContract) {
                       .size = depth,
                       .spin = {0, 0, 0.2}}};
   expect_contract(flow<double>(basin), gentle("a level set on two stretched axes"));
+  FlowOptions pool{.cells = {10, 9}, .dt = 0.2, .viscosity = 0.1};
+  pool.widths = {uneven(10, 0.9, 1), uneven(9, 1.1, 2)};
+  pool.sides[2] = wall({0.1, 0, 0}), pool.sides[3] = wall();
+  pool.obstacles = {
+      {.name = "plate", .shape = Obstacle::Shape::ellipsoid, .center = {3.7, 5, 0}, .size = {2.6, 2.1}}};
+  pool.obstacles[0].angle = 0.4;
+  pool.obstacles[0].free = Obstacle::Free{.mass = 2, .inertia = 3, .gravity = {0.1, -0.2}};
+  expect_contract(flow<double>(pool), gentle("a plate that falls through stretched cells"));
   FlowOptions tank{.cells = {6, 5, 6}, .dt = 0.1, .viscosity = 0.1};
   tank.widths = {uneven(6, 0.9, 1), {}, uneven(6, 1, 2)};
   tank.sides[4] = tank.sides[5] = wall();

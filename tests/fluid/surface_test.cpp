@@ -85,6 +85,32 @@ TEST(Surface, ForceIsTheMomentumThatTheFlowLoses) {
   EXPECT_NEAR((momentum(30) - momentum(29)) / 0.004 + drag, 1.0, 1e-10);
 }
 
+// One step of Euler from rest, where force and pressure alone act: between two upright lines, what the flow
+// gains is what pushes it, less the pressure on the lines and what the body takes.
+TEST(Surface, PressureAndForceBalanceTheMomentumBetweenTwoLines) {
+  const Index n = 20, low = 3, high = 17;
+  const double h = 0.05, dt = 0.01;
+  FlowOptions o{.cells = {n, n}, .width = {h, h, 1}, .dt = dt, .viscosity = 0.1, .scheme = Scheme::euler};
+  o.force = {1, 0.3, 0};
+  o.sides[0] = {Side::Kind::velocity, {0.3, 0.0, 0.0}};
+  o.sides[1] = {Side::Kind::outflow};
+  o.obstacles = {{.name = "disc", .center = {0.52, 0.47, 0}, .size = {0.2}, .core = Obstacle::Core::surface}};
+  o.pressure = true;
+  const auto system = flow<double>(o);
+  Rollout<double> rollout(system, {.steps = 1});
+  const auto x = rollout.simulate(rollout.arguments()).final_state;
+  const double* p = x.data() + system->signature().find(Role::state, "p").offset;
+  const double drag = x[std::size_t(system->signature().find(Role::state, "disc/force").offset)];
+  double gained = 0, pressed = 0, pushed = 0;
+  for (Index j = 0; j < n; ++j) {
+    for (Index i = low; i <= high; ++i)
+      gained += h * h * x[std::size_t(j * (n + 1) + i)] / dt, pushed += h * h;
+    pressed += h * (p[j * n + high] - p[j * n + low - 1]);
+  }
+  EXPECT_GT(std::abs(drag), 0.1);
+  EXPECT_NEAR(gained, pushed - pressed - drag, 1e-12);
+}
+
 TEST(Surface, KeepsTheContract) {
   using Shape = Obstacle::Shape;
   const auto gentle = [](auto real, std::string name) {
@@ -102,7 +128,9 @@ TEST(Surface, KeepsTheContract) {
   FlowOptions ellipse = around(
       {.shape = Shape::ellipsoid, .center = {6.1, 7.2, 0}, .size = {2.8, 2.1}, .angle = 0.4, .driven = true});
   ellipse.scheme = Scheme::euler;
-  expect_contract(flow<double>(ellipse), gentle(0.0, "held ellipse"));
+  ellipse.pressure = true;
+  ellipse.probes = {{.place = {3.1, 4.2, 0}}};
+  expect_contract(flow<double>(ellipse), gentle(0.0, "held ellipse, with the pressure"));
   FlowOptions flower = around(
       {.shape = Shape::fourier, .center = {6.1, 7.2, 0}, .size = {2.4, 0.2, -0.1, 0.1, 0.05}, .angle = 0.2});
   flower.scheme = Scheme::euler;

@@ -69,134 +69,52 @@ struct Sides {
 
   // Copies of a field beyond the sides that wrap, corners too. `faces`: component, or -1 for cells.
   template <class S>
-  void wrap(const Plane<value_t<S>>& field, int faces) const {
-    Box box = faces < 0 ? shape.all_cells() : shape.faces(faces);
-    box = shape.widened(box);
-    for (int a = 0; a < shape.dim; ++a) {
-      const auto axis = std::size_t(a);
-      if (!shape.periodic[axis]) continue;
-      const Index n = shape.n[axis], s = shape.stride[axis];
-      each_line(box, a, [&](Index at, Index) {
-        for (Index m = 0; m < shape.reach; ++m) {
-          store<S>(field, at - (m + 1) * s, load<S>(field, at + (n - 1 - m) * s));
-          store<S>(field, at + (n + m) * s, load<S>(field, at + m * s));
-        }
-      });
-      box.lo[axis] -= shape.reach, box.hi[axis] += shape.reach;
-    }
-  }
+  void wrap(const Plane<value_t<S>>& field, int faces) const;
 
   // --- speeds ---------------------------------------------------------------------------------------------
 
   // S is a single number, with its tangent or without. The faces across a side, then what lies beyond.
   template <class S>
-  void set_faces(const Speeds<value_t<S>>& u, const SideSpeeds<value_t<S>>& side) const {
-    for (int a = 0; a < shape.dim; ++a)
-      for (int end = 0; end < 2; ++end) set_across<S>(a, end, u[std::size_t(a)], side);
-  }
+  void set_faces(const Speeds<value_t<S>>& u, const SideSpeeds<value_t<S>>& side) const;
   template <class S>
-  void set_sides(const Speeds<value_t<S>>& u, const SideSpeeds<value_t<S>>& side) const {
-    set_faces<S>(u, side);
-    for (int c = 0; c < shape.dim; ++c) {
-      for (int a = 0; a < shape.dim; ++a)
-        for (int end = 0; end < 2; ++end) set_beyond<S>(a, end, c, u[std::size_t(c)], side);
-      carry_on<S>(u[std::size_t(c)], c);
-      wrap<S>(u[std::size_t(c)], c);
-    }
-  }
+  void set_sides(const Speeds<value_t<S>>& u, const SideSpeeds<value_t<S>>& side) const;
   template <class S>
-  void set_sides_vjp(const Speeds<value_t<S>>& u_bar, const SideSpeeds<value_t<S>>& side_bar) const {
-    for (int c = 0; c < shape.dim; ++c) {
-      carry_on_vjp<S>(u_bar[std::size_t(c)], c);
-      for (int a = 0; a < shape.dim; ++a)
-        for (int end = 0; end < 2; ++end) set_beyond_vjp<S>(a, end, c, u_bar[std::size_t(c)], side_bar);
-    }
-    set_faces_vjp<S>(u_bar, side_bar);
-  }
+  void set_sides_vjp(const Speeds<value_t<S>>& u_bar, const SideSpeeds<value_t<S>>& side_bar) const;
   template <class S>
-  void set_faces_vjp(const Speeds<value_t<S>>& u_bar, const SideSpeeds<value_t<S>>& side_bar) const {
-    for (int a = 0; a < shape.dim; ++a)
-      for (int end = 0; end < 2; ++end) set_across_vjp<S>(a, end, u_bar[std::size_t(a)], side_bar);
-  }
+  void set_faces_vjp(const Speeds<value_t<S>>& u_bar, const SideSpeeds<value_t<S>>& side_bar) const;
 
   // For fluxes that read two numbers beyond a side, the second one (of a component across a side with given
   // speeds the first): on the line through the two before it. `faces`: component, or -1 for cells.
   template <class S>
-  void carry_on(const Plane<value_t<S>>& f, int faces) const {
-    each_second(faces, [&](Index out, Index near, Index next) {
-      store<S>(f, out, value_t<S>(2) * load<S>(f, near) - load<S>(f, next));
-    });
-  }
+  void carry_on(const Plane<value_t<S>>& f, int faces) const;
   template <class S>
-  void carry_on_vjp(const Plane<value_t<S>>& f_bar, int faces) const {
-    each_second(faces, [&](Index out, Index near, Index next) {
-      const S bar = load<S>(f_bar, out);
-      store<S>(f_bar, out, S(0));
-      store<S>(f_bar, near, load<S>(f_bar, near) + value_t<S>(2) * bar);
-      store<S>(f_bar, next, load<S>(f_bar, next) - bar);
-    });
-  }
+  void carry_on_vjp(const Plane<value_t<S>>& f_bar, int faces) const;
 
   // One component with homogeneous sides: zero on walls, as inside beyond the others.
   template <class S>
-  void set_still(const Plane<value_t<S>>& u, int c) const {
-    each_crossing(c, [&](Index at, Index outside, Index inside, Beyond side) {
-      const S within = load<S>(u, at + inside);
-      store<S>(u, at + outside, side == Beyond::zero ? S(0) : side == Beyond::odd ? -within : within);
-    });
-    wrap<S>(u, c);
-  }
+  void set_still(const Plane<value_t<S>>& u, int c) const;
   // Nothing on faces that are not free, nor beyond.
   template <class S>
-  void set_nothing_beyond(const Plane<value_t<S>>& u, int c) const {
-    each_crossing(c, [&](Index at, Index outside, Index, Beyond) { store<S>(u, at + outside, S(0)); });
-  }
+  void set_nothing_beyond(const Plane<value_t<S>>& u, int c) const;
 
   // --- pressure -------------------------------------------------------------------------------------------
 
   template <class S>
-  void set_pressure(const Plane<value_t<S>>& p) const {
-    beyond_pressure<S>(p, value_t<S>(-1));
-    wrap<S>(p, -1);
-  }
+  void set_pressure(const Plane<value_t<S>>& p) const;
   // The transpose of a divergence sees nothing beyond a side that does not wrap.
   template <class S>
-  void set_nothing(const Plane<value_t<S>>& p) const {
-    beyond_pressure<S>(p, value_t<S>(0));
-    wrap<S>(p, -1);
-  }
+  void set_nothing(const Plane<value_t<S>>& p) const;
   // The gradient of pressure at an open side is that over half a cell: twice as large.
   template <class S>
-  void scale_open_faces(const Speeds<value_t<S>>& u, double factor) const {
-    for (int a = 0; a < shape.dim; ++a) {
-      for (int end = 0; end < 2; ++end) {
-        if (!open(a, end)) continue;
-        const Index offset = end ? shape.n[std::size_t(a)] * shape.stride[std::size_t(a)] : 0;
-        const Plane<value_t<S>>& f = u[std::size_t(a)];
-        each_line(shape.faces(a), a, [&](Index at, Index) {
-          store<S>(f, at + offset, load<S>(f, at + offset) * value_t<S>(factor));
-        });
-      }
-    }
-  }
+  void scale_open_faces(const Speeds<value_t<S>>& u, double factor) const;
 
   // --- cells ----------------------------------------------------------------------------------------------
 
   // A field of cells goes on beyond a side as it is inside. Later axes carry on what earlier ones have made.
   template <class S>
-  void extend(const Plane<value_t<S>>& f) const {
-    each_extension([&](Index outside, Index inside) { store<S>(f, outside, load<S>(f, inside)); }, false);
-    wrap<S>(f, -1);
-  }
+  void extend(const Plane<value_t<S>>& f) const;
   template <class S>
-  void extend_vjp(const Plane<value_t<S>>& f_bar) const {
-    each_extension(
-        [&](Index outside, Index inside) {
-          store<S>(f_bar, inside, load<S>(f_bar, inside) + load<S>(f_bar, outside));
-          store<S>(f_bar, outside, S(0));
-        },
-        true);
-  }
+  void extend_vjp(const Plane<value_t<S>>& f_bar) const;
 
  private:
   template <class S>

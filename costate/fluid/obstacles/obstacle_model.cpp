@@ -73,10 +73,10 @@ void check_thickness(const FlowOptions& o, const Obstacle& b, const std::string&
 void check_free(const FlowOptions& o, const Obstacle& b, const std::string& who) {
   if (!b.free) return;
   if (o.cells.size() == 3 || b.core == Obstacle::Core::surface || o.implicit ||
-      b.shape == Obstacle::Shape::level || o.scheme == Scheme::semi_lagrangian || stretched(o))
+      b.shape == Obstacle::Shape::level || o.scheme == Scheme::semi_lagrangian)
     throw Error({who + " is free, which bodies are in two dimensions, with a mask, a shape that can move, "
                        "and the schemes "
-                       "rk3 and euler with explicit viscosity, on an even grid",
+                       "rk3 and euler with explicit viscosity",
                  {},
                  "leave out `free`, or the other"});
   const Obstacle::Free& f = *b.free;
@@ -124,12 +124,11 @@ void check_obstacle(const FlowOptions& o, const Obstacle& b) {
 // Directions from the middle to points on the surface, about 1.2 cells apart.
 std::vector<std::array<double, 2>> surface_points(const FlowOptions& o, const Obstacle& b) {
   using Kind = Obstacle::Shape;
-  if (o.cells.size() == 3 || b.moves || o.pressure || b.shape == Kind::box || b.shape == Kind::capsule)
-    throw Error({"the surface of '" + b.name +
-                     "' holds flows in two dimensions, without corners, without moving and without "
-                     "the pressure in the state",
-                 {},
-                 "take the core firm"});
+  if (o.cells.size() == 3 || b.moves || b.shape == Kind::box || b.shape == Kind::capsule)
+    throw Error(
+        {"the surface of '" + b.name + "' holds flows in two dimensions, without corners and without moving",
+         {},
+         "take the core firm"});
   const auto point = [&](double t) {
     const double c = std::cos(t), s = std::sin(t);
     if (b.shape == Obstacle::Shape::ellipsoid) return std::array<double, 2>{b.size[0] * c, b.size[1] * s};

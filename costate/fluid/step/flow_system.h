@@ -15,6 +15,7 @@
 
 #include "costate/core/error.h"
 #include "costate/core/text.h"
+#include "costate/fluid/carry/traced_speeds.h"
 #include "costate/fluid/carry/tracers.h"
 #include "costate/fluid/obstacles/free.h"
 #include "costate/fluid/obstacles/resistance.h"
@@ -99,7 +100,7 @@ class FlowSystem final : public System<Real> {
   }
 
   typename System<Real>::Fault fault(const Inputs<Real>& in, int) const override {
-    return flow_fault<Real, Traced>(model_, in);
+    return flow_fault<Real>(model_, in);
   }
 
  private:
@@ -195,7 +196,7 @@ class FlowSystem final : public System<Real> {
     if (model_.eddies) momentum.eddies.read(current(w, stage));
     CarriedPoints<T, Dim>{model_, w}.apply(model_.weights(stage), stage, current(w, stage), momentum.dt);
     momentum.scalars.apply(model_.weights(stage), stage, current(w, stage), momentum.dt);
-    if constexpr (Traced) trace_speeds<T>(momentum.dt, w);
+    if constexpr (Traced) traced_speeds<T>(momentum.dt, w).apply();
     momentum.apply(model_.weights(stage), stage, current(w, stage));
     if constexpr (Dim == 2)
       if (model_.any_free()) free_bodies<T>(in, w).apply(model_.weights(stage), stage);
@@ -207,33 +208,9 @@ class FlowSystem final : public System<Real> {
       if (model_.points() > 0) surfaces<T>(in, momentum.dt, w).apply(out);
     model_.sides.template set_sides<Single<T>>(out, w.side);
   }
-  // Beyond a side with given speeds lie those along it.
-  typename Trace<S, Dim>::Beyond beyond(int c, const SideSpeeds<Real>& given) const {
-    typename Trace<S, Dim>::Beyond all{};
-    for (std::size_t side = 0; side < 2 * Dim; ++side)
-      if (int(side / 2) != c && model_.sides.kind[side / 2][side % 2] == Side::Kind::velocity)
-        all[side] = &given[side / 2][side % 2][std::size_t(c)];
-    return all;
-  }
   template <class T>
-  void trace_speeds(const Single<T>& dt, Scratch& w) const {
-    const Trace<T, Dim> points{model_.sides, w, w.x, dt};
-    for (int c = 0; c < Dim; ++c)
-      points.traced(c, model_.sides.free_faces(c), w.x[std::size_t(c)], beyond(c, w.side),
-                    w.star[std::size_t(c)]);
-  }
-  template <class T>
-  void trace_speeds_vjp(const Single<T>& dt, bool sums, Single<T>& dt_bar, Scratch& w) const {
-    const Trace<T, Dim> points{model_.sides, w, w.x, dt};
-    for (int c = 0; c < Dim; ++c) {
-      const Box box = model_.sides.free_faces(c);
-      const auto a = std::size_t(c);
-      points.clear_shifts();
-      points.traced_vjp(c, box, w.x[a], beyond(c, w.side), w.star_bar[a], w.out_bar[a],
-                        beyond(c, w.side_bar));
-      if (sums) dt_bar = dt_bar + points.dt_bar(c, box);
-      points.shifts_vjp(c, w.out_bar);
-    }
+  TracedSpeeds<T, Dim> traced_speeds(const Single<T>& dt, Scratch& w) const {
+    return {model_.sides, w, dt};
   }
   // What each body feels in a stage, for the state.
   template <class T>
@@ -379,10 +356,11 @@ class FlowSystem final : public System<Real> {
     clear_cotangents<T, Dim>(model_, viscosity, w);
     read_ends_bar<T>(in, momentum, y_bar, viscosity, w);
     if (model_.pressure >= 0) read_pressure_bar<T>(in, momentum, sums, dt_bar, w);
-    if (Traced && (bodies || sums || of_scalars)) {
-      scalars.apply(model_.weights(0), 0, w.x, momentum.dt);
-      trace_speeds<T>(momentum.dt, w);
-    }
+    if constexpr (Traced)
+      if (bodies || sums || of_scalars) {
+        scalars.apply(model_.weights(0), 0, w.x, momentum.dt);
+        traced_speeds<T>(momentum.dt, w).apply();
+      }
     const Obstacles<T, Dim> obstacles{model_, w};
     const typename Obstacles<T, Dim>::To bodies_bar{bar.x, bar.u, bar.p, dt_bar};
     obstacles.read_forces_bar(obstacles_from<T>(in), y_bar);
@@ -404,8 +382,11 @@ class FlowSystem final : public System<Real> {
       }
       momentum.transpose_forces(weights);
       if constexpr (Dim == 2)
-        if (model_.any_free())
-          free_bodies<T>(in, w).transpose_after(momentum, weights, stage, current(w, stage), bodies_bar);
+        if (model_.any_free()) {
+          momentum.apply(weights, stage, current(w, stage));
+          free_bodies<T>(in, w).let_move(weights, stage);
+          free_bodies<T>(in, w).transpose(weights, stage, bodies_bar);
+        }
       if (!model_.obstacles.empty()) momentum.transpose_resistance(weights);
       if (model_.implicit) implicit<T>(momentum.dt, w).transpose(weights);
       if (bodies) momentum.transpose_bodies(weights, stage, current(w, stage), dt_bar);
@@ -423,7 +404,7 @@ class FlowSystem final : public System<Real> {
       if (model_.eddies)
         momentum.eddies.transpose(One(Real(weights.share)) * momentum.dt, current(w, stage), viscosity,
                                   eddies_bar);
-      if constexpr (Traced) trace_speeds_vjp<T>(momentum.dt, sums, dt_bar, w);
+      if constexpr (Traced) traced_speeds<T>(momentum.dt, w).transpose(sums, dt_bar);
       scalars.transpose(weights, stage, current(w, stage), momentum.dt, sums || of_scalars, dt_bar);
       tracers.transpose(weights, stage, current(w, stage), momentum.dt, w.out_bar, dt_bar);
     }

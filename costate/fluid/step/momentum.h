@@ -61,7 +61,7 @@ struct Momentum {
   void apply(FlowModel::Weights w, int stage, const Speeds<Real>& u) const {
     const Flux of = stress(u);
     const S step = everywhere<S>(One(Real(w.share)) * dt);
-    const auto update = [&](int c, Index at, Index count) {
+    const auto star_at = [&](int c, Index at) {
       const auto a = std::size_t(c);
       S star = Real(w.share) * load<S>(Traced ? work.star[a] : u[a], at) + step * rate(of, stage, c, at);
       if (w.kept != 0) star = star + Real(w.kept) * load<S>(work.x[a], at);
@@ -69,9 +69,23 @@ struct Momentum {
         star = star + step * load<S>(work.carried[a], at);
         if (!model.implicit) star = star / (S(Real(1)) + step * resistance(a, at));
       }
-      store<S>(work.star[a], at, star, count);
+      return star;
     };
-    each_component([&](int a) { return model.sides.free_faces(a); }, update);
+    // All components of a cell before any is stored: they share what flows across edges. Faces with given
+    // speeds come along, and are set afterwards.
+    each_pack<S>(shape, shape.all_cells(), [&](Index at, Index count) {
+      std::array<S, Dim> star;
+      for (int c = 0; c < Dim; ++c) star[std::size_t(c)] = star_at(c, at);
+      for (int c = 0; c < Dim; ++c) store<S>(work.star[std::size_t(c)], at, star[std::size_t(c)], count);
+    });
+    for (int c = 0; c < Dim; ++c) {
+      if (!model.sides.open(c, 1)) continue;
+      Box last = model.sides.free_faces(c);
+      last.lo[std::size_t(c)] = last.hi[std::size_t(c)] - 1;
+      each_pack<S>(shape, last, [&](Index at, Index count) {
+        store<S>(work.star[std::size_t(c)], at, star_at(c, at), count);
+      });
+    }
   }
 
   // The obstacles' part, in place, in two steps: what bodies felt, then from star_bar to the cotangent of

@@ -42,7 +42,8 @@ TEST(Sections, AFlowIsDrawnAsImagesWithItsBodies) {
 }
 
 TEST(Sections, WavesAndSpringsAreRunCheckedAndOptimised) {
-  for (const std::string name : {"pond", "plate", "hopping_frame", "cylinder", "front", "tow", "foil"}) {
+  for (const std::string name :
+       {"pond", "plate", "hopping_frame", "cylinder", "front", "tow", "foil", "falling_plate"}) {
     SCOPED_TRACE(name);
     const auto checked = load_study(kScenes + name + ".toml", {.for_check = true, .most_steps = 60});
     for (const check::Result& r : study::check_gradient(*checked))
