@@ -15,19 +15,6 @@
 
 namespace costate::rigid {
 
-// Lists the limits of all joints as events.
-inline void list_limit_events(Constraints& cons) {
-  cons.event_of_row.assign(std::size_t(cons.rows), -1);
-  for (std::size_t at = 0; at < cons.groups.size(); ++at) {
-    const ConstraintGroup& g = cons.groups[at];
-    if (g.kind != GroupKind::joint_limit && g.kind != GroupKind::ball_limit) continue;
-    for (int i = 0; i < g.rows; ++i) {
-      cons.event_of_row[std::size_t(g.row + i)] = cons.events();
-      cons.cut_limits.push_back({int(at), i});
-    }
-  }
-}
-
 // f(event, group, row of the group)
 template <class F>
 void each_limit(const Constraints& cons, const F& f) {

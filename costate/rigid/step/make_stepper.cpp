@@ -6,7 +6,6 @@
 #include "costate/rigid/parameter_range.h"
 #include "costate/rigid/rigid_system.h"
 #include "costate/rigid/step/integrators.h"
-#include "costate/rigid/step/limit_events.h"
 
 namespace costate::rigid {
 namespace {
@@ -54,6 +53,19 @@ void refuse_unsupported(const Model& model) {
     if (t.armature != 0) throw Error("tendon \"" + t.name + "\": armature of tendons is not simulated");
     if (t.actuator_force_limited)
       throw Error("tendon \"" + t.name + "\": limits of a tendon's actuator force are not simulated");
+  }
+}
+
+// Lists the limits of all joints as events.
+void list_limit_events(Constraints& cons) {
+  cons.event_of_row.assign(std::size_t(cons.rows), -1);
+  for (std::size_t at = 0; at < cons.groups.size(); ++at) {
+    const ConstraintGroup& g = cons.groups[at];
+    if (g.kind != GroupKind::joint_limit && g.kind != GroupKind::ball_limit) continue;
+    for (int i = 0; i < g.rows; ++i) {
+      cons.event_of_row[std::size_t(g.row + i)] = cons.events();
+      cons.cut_limits.push_back({int(at), i});
+    }
   }
 }
 

@@ -17,8 +17,6 @@
 
 namespace costate::rigid {
 
-inline constexpr double kSlowImpact = 0.01;  // m/s, of hinges rad/s
-
 inline bool is_limit(GroupKind kind) {
   return kind == GroupKind::joint_limit || kind == GroupKind::ball_limit || kind == GroupKind::tendon_limit;
 }
