@@ -169,13 +169,13 @@ void points(const std::string& device) {
               double(count) * 1000 / seconds, seconds, 1e-9 * double(bytes));
 }
 
-// A walker that 600 steps have left on the floor, or a ball 20 steps above it, then random controls and pushes
-// in each world: bench_contact.cpp. The models are those of $COSTATE_WALKERS, or the project's scenes.
-void walker(const std::string& device, const std::string& name, std::int64_t worlds,
-            rigid::Onset onset = rigid::Onset::none) {
+// A walker that 600 steps have left on the floor, or a ball above it, then random controls and pushes in each
+// world: bench_contact.cpp. The models are those of $COSTATE_WALKERS, or the project's scenes.
+void walker(const std::string& device, const std::string& name, std::int64_t worlds, std::int64_t steps,
+            rigid::Integrator integrator, rigid::Onset onset) {
   const char* const folder = std::getenv("COSTATE_WALKERS");
   rigid::Model model = rigid::load(std::string(folder ? folder : COSTATE_SCENES) + "/" + name + ".xml");
-  model.options.integrator = rigid::Integrator::euler;
+  model.options.integrator = integrator;
   const auto system = rigid::make_system<float>(model, {.onset = onset});
   std::mt19937 random(1);
   std::uniform_real_distribution<float> uniform(-1, 1);
@@ -198,7 +198,7 @@ void walker(const std::string& device, const std::string& name, std::int64_t wor
   };
   const std::string title = name + ", convex contact, " + std::to_string(worlds) + " worlds" +
                             (onset == rigid::Onset::split ? ", cut" : "");
-  measure<float>({title.c_str(), worlds, 1, 32, 32, 32, {}}, system, device, fill,
+  measure<float>({title.c_str(), worlds, 1, steps, steps, steps, {}}, system, device, fill,
                  loss::final<float>(system->signature(), "q", {}));
 }
 
@@ -248,11 +248,12 @@ int run(const std::string& device, const std::string& what) {
     points<double>(device);
   }
   if (wants("walkers"))
-    for (const char* name : {"half_cheetah", "ant", "humanoid"}) walker(device, name, 1 << 18);
+    for (const char* name : {"half_cheetah", "ant", "humanoid"})
+      walker(device, name, 1 << 18, 32, rigid::Integrator::euler, rigid::Onset::none);
   if (wants("cuts"))
-    for (const char* name : {"sphere_drop", "half_cheetah", "ant", "humanoid"})
+    for (const char* name : {"sphere_drop", "half_cheetah", "ant"})
       for (const rigid::Onset onset : {rigid::Onset::none, rigid::Onset::split})
-        walker(device, name, 1 << 15, onset);
+        walker(device, name, 1 << 14, 8, rigid::Integrator::rk4, onset);
   return 0;
 }
 

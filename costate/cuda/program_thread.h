@@ -14,7 +14,7 @@
 
 #include <cmath>
 
-#include "costate/ad/executable.h"
+#include "costate/ad/arithmetic.h"
 #include "costate/cuda/lane_thread.h"
 
 namespace costate::cuda {
@@ -29,8 +29,8 @@ struct WalkedCode {
   int count, outputs;         // of instructions, of outputs
 };
 
-// A step, or its transpose, whose inputs are x, u, p, k and, of the transpose, y_bar, and whose outputs are y,
-// or x_bar, u_bar and the wanted parts of p_bar.
+// A step, or its transpose. Inputs are x, u, p, k and, of the transpose, y_bar; outputs are y, or x_bar,
+// u_bar and the wanted parts of p_bar.
 template <class S>
 struct WalkedProgram {
   WalkedCode<S> code;
@@ -94,61 +94,8 @@ COSTATE_HD inline S walked_function(const ad::Instruction& i, S a, S b) {
 
 template <class S>
 COSTATE_HD inline S walked_value(const ad::Instruction& i, S a, S b, S c) {
-  using ad::Op;
-  switch (i.op) {
-    case Op::add:
-      return a + b;
-    case Op::sub:
-      return a - b;
-    case Op::mul:
-      return a * b;
-    case Op::div:
-      return a / b;
-    case Op::neg:
-      return -a;
-    case Op::fma:
-      return std::fma(a, b, c);
-    case Op::fms:
-      return std::fma(a, b, -c);
-    case Op::fnma:
-      return std::fma(-a, b, c);
-    case Op::sqrt:
-      return std::sqrt(a);
-    case Op::abs:
-      return std::fabs(a);
-    case Op::sign:
-      return a > 0 ? S(1) : a < 0 ? S(-1) : a;
-    case Op::min:  // a NaN on either side stays
-      return b < a || b != b ? b : a;
-    case Op::max:
-      return b > a || b != b ? b : a;
-    case Op::floor:
-      return std::floor(a);
-    case Op::lt:
-      return S(a < b);
-    case Op::le:
-      return S(a <= b);
-    case Op::gt:
-      return S(a > b);
-    case Op::ge:
-      return S(a >= b);
-    case Op::eq:
-      return S(a == b);
-    case Op::ne:
-      return S(a != b);
-    case Op::logical_and:
-      return S(a != 0 && b != 0);
-    case Op::logical_or:
-      return S(a != 0 || b != 0);
-    case Op::logical_not:
-      return S(a == 0);
-    case Op::select:
-      return a != 0 ? b : c;
-    case Op::gated_mul:
-      return a * (a == 0 ? S(0) : b);
-    default:
-      return walked_function(i, a, b);
-  }
+  return ad::arithmetic(i, a, b, c,
+                        [](const ad::Instruction& of, S x, S y) { return walked_function(of, x, y); });
 }
 
 template <class S>

@@ -191,11 +191,12 @@ TEST_P(DeviceRigid, StepsThatAreCutInDouble) {
 }
 TEST_P(DeviceRigid, StepsThatAreCutInFloat) {
   if (!on_gpu()) GTEST_SKIP() << "the host runs rigid bodies in double";
-  for (const char* name : {"half_cheetah", "ant"})
+  // Not the ant: rounding every number of its x0 once more moves its gradient by thousands of roundings.
+  for (const char* name : {"half_cheetah", "hopper"})
     on_the_floor<float>(name, ContactModel::convex, Integrator::euler, {1e-4, 1e-3}, Onset::split);
 }
 
-// Balls that bounce off the floor and off each other, and a pendulum that swings into its limit and out again.
+// Balls that fall on a slope and on the floor, and a pendulum that swings into its limit and out again.
 TEST_P(DeviceRigid, ImpactsInDouble) {
   const rigid::Model ball = rigid::load(std::string(COSTATE_SCENES) + "/sphere_drop.xml");
   const RolloutOptions options{.steps = 90, .worlds = 7};

@@ -55,7 +55,7 @@ class SplitThread : public RigidThread<S> {
   S* record_of(S* tapes) const { return tapes + std::int64_t(split_.tapes.size()) * run_.worlds; }
   std::int64_t tape_of_part() const { return std::int64_t(split_.number) * stepper_.tape_of_step(); }
 
-  // Steps from k to end (split_step_worlds.h says what these functions are for). The state lies in split_.end.
+  // Steps from k to end: what split_step_worlds.h asks of who runs them. The state lies in split_.end.
   struct Forward {
     SplitThread& of;
     int k, end_step;
