@@ -1,5 +1,5 @@
-// How fast a device rolls out and differentiates: costate_device_bench [cuda:0 [first | lorenz | grids |
-// points | walkers | cuts]]. Prints a table.
+// How fast a device rolls out and differentiates: costate_device_bench [cuda:0 [first | lorenz | wave |
+// heat | points | walkers | cuts]]. Prints a table.
 //
 // Every number is from times of Rollout's own calls, best of five. Steps per second are the slope between a
 // short and a long rollout: what a step costs once the inputs are there. The times of a whole call have
@@ -120,18 +120,24 @@ void lorenz_from_text(const std::string& device, bool compiled) {
                  system, device, fill, loss::final<float>(system->signature(), "x", {}));
 }
 
+constexpr std::int64_t kCells = 6144;  // along each side
 template <class Real>
-void grids(const std::string& device) {
-  const std::int64_t n = 6144;
-  const auto still = [](Arguments<Real>& at) {
-    for (std::size_t i = 0; i < at.x0.size(); ++i) at.x0[i] = Real(1e-3) * Real(i % 97);
-  };
+void still(Arguments<Real>& at) {
+  for (std::size_t i = 0; i < at.x0.size(); ++i) at.x0[i] = Real(1e-3) * Real(i % 97);
+}
+template <class Real>
+void wave(const std::string& device) {
+  const std::int64_t n = kCells;
   const auto wave = grid::wave<Real>({.nx = n, .ny = n});
   measure<Real>({"wave, 6144 x 6144 cells", 1, n * n, 10, 3000, 60, {"speed"}, 5 * sizeof(Real)}, wave,
-                device, still, loss::final<Real>(wave->signature(), "u", {}));
+                device, still<Real>, loss::final<Real>(wave->signature(), "u", {}));
+}
+template <class Real>
+void heat(const std::string& device) {
+  const std::int64_t n = kCells;
   const auto heat = grid::heat<Real>({.nx = n, .ny = n});
   measure<Real>({"heat, 6144 x 6144 cells", 1, n * n, 10, 3000, 60, {"conductivity"}, 4 * sizeof(Real)}, heat,
-                device, still, loss::final<Real>(heat->signature(), "T", {}));
+                device, still<Real>, loss::final<Real>(heat->signature(), "T", {}));
 }
 
 // A million neo-Hookean particles, eight per cell of 128^3 nodes, in no order, fall: the scene of
@@ -242,7 +248,8 @@ int run(const std::string& device, const std::string& what) {
     lorenz_from_text(device, true);
     lorenz_from_text(device, false);
   }
-  if (wants("grids")) grids<float>(device);
+  if (wants("wave")) wave<float>(device);
+  if (wants("heat")) heat<float>(device);
   if (wants("points")) {
     points<float>(device);
     points<double>(device);
