@@ -1,5 +1,5 @@
 // How fast a device rolls out and differentiates: costate_device_bench [cuda:0 [first | lorenz | wave |
-// heat | points | walkers | cuts]]. Prints a table.
+// heat | points | walkers | half_cheetah | ant | humanoid | cuts]]. Prints a table.
 //
 // Every number is from times of Rollout's own calls, best of five. Steps per second are the slope between a
 // short and a long rollout: what a step costs once the inputs are there. The times of a whole call have
@@ -254,8 +254,8 @@ int run(const std::string& device, const std::string& what) {
     points<float>(device);
     points<double>(device);
   }
-  if (wants("walkers"))
-    for (const char* name : {"half_cheetah", "ant", "humanoid"})
+  for (const char* name : {"half_cheetah", "ant", "humanoid"})
+    if (wants("walkers") || what == name)
       walker(device, name, 1 << 18, 32, rigid::Integrator::euler, rigid::Onset::none);
   if (wants("cuts"))
     for (const char* name : {"sphere_drop", "half_cheetah", "ant"})
