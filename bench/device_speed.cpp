@@ -1,5 +1,5 @@
-// How fast a device rolls out and differentiates: costate_device_bench [cuda:0 [first | lorenz | grids |
-// points | walkers]]. Prints a table.
+// How fast a device rolls out and differentiates: costate_device_bench [cuda:0 [first | lorenz | wave |
+// heat | points | walkers | half_cheetah | ant | humanoid | cuts]]. Prints a table.
 //
 // Every number is from times of Rollout's own calls, best of five. Steps per second are the slope between a
 // short and a long rollout: what a step costs once the inputs are there. The times of a whole call have
@@ -97,8 +97,9 @@ void lorenz(const std::string& device, std::vector<std::string> active, const ch
                                  loss::final<Real>(s, "z", {})}));
 }
 
-// The same from text, compiled by NVRTC.
-void lorenz_from_text(const std::string& device) {
+// The same from text, compiled by NVRTC, or walked through without it.
+void lorenz_from_text(const std::string& device, bool compiled) {
+  if (!compiled) setenv("COSTATE_NVRTC", "", 1);
   const std::int64_t worlds = 1 << 20;
   Signature s;
   ode::Lorenz::describe(s);
@@ -108,22 +109,35 @@ void lorenz_from_text(const std::string& device) {
     at.x0 = {1, 0, 0};
     at.parameters.set("rho", std::vector<float>(std::size_t(worlds), 15.0f));
   };
-  measure<float>({"the same from text", worlds, 1, 1000, 60000, 30000, {"rho"}}, system, device, fill,
-                 loss::final<float>(system->signature(), "x", {}));
+  const std::int64_t more = compiled ? 60000 : 1000;
+  measure<float>({compiled ? "the same from text" : "the same from text without NVRTC",
+                  worlds,
+                  1,
+                  1000,
+                  more,
+                  more / 2,
+                  {"rho"}},
+                 system, device, fill, loss::final<float>(system->signature(), "x", {}));
 }
 
+constexpr std::int64_t kCells = 6144;  // along each side
 template <class Real>
-void grids(const std::string& device) {
-  const std::int64_t n = 6144;
-  const auto still = [](Arguments<Real>& at) {
-    for (std::size_t i = 0; i < at.x0.size(); ++i) at.x0[i] = Real(1e-3) * Real(i % 97);
-  };
+void still(Arguments<Real>& at) {
+  for (std::size_t i = 0; i < at.x0.size(); ++i) at.x0[i] = Real(1e-3) * Real(i % 97);
+}
+template <class Real>
+void wave(const std::string& device) {
+  const std::int64_t n = kCells;
   const auto wave = grid::wave<Real>({.nx = n, .ny = n});
   measure<Real>({"wave, 6144 x 6144 cells", 1, n * n, 10, 3000, 60, {"speed"}, 5 * sizeof(Real)}, wave,
-                device, still, loss::final<Real>(wave->signature(), "u", {}));
+                device, still<Real>, loss::final<Real>(wave->signature(), "u", {}));
+}
+template <class Real>
+void heat(const std::string& device) {
+  const std::int64_t n = kCells;
   const auto heat = grid::heat<Real>({.nx = n, .ny = n});
   measure<Real>({"heat, 6144 x 6144 cells", 1, n * n, 10, 3000, 60, {"conductivity"}, 4 * sizeof(Real)}, heat,
-                device, still, loss::final<Real>(heat->signature(), "T", {}));
+                device, still<Real>, loss::final<Real>(heat->signature(), "T", {}));
 }
 
 // A million neo-Hookean particles, eight per cell of 128^3 nodes, in no order, fall: the scene of
@@ -161,16 +175,19 @@ void points(const std::string& device) {
               double(count) * 1000 / seconds, seconds, 1e-9 * double(bytes));
 }
 
-// A walker that 600 steps have left on the floor, then random controls in each world: bench_contact.cpp. The
-// models are those of $COSTATE_WALKERS, or the project's scenes.
-void walker(const std::string& device, const std::string& name, std::int64_t worlds) {
+// A walker that 600 steps have left on the floor, or a ball above it, then random controls and pushes in each
+// world: bench_contact.cpp. The models are those of $COSTATE_WALKERS, or the project's scenes.
+void walker(const std::string& device, const std::string& name, std::int64_t worlds, std::int64_t steps,
+            rigid::Integrator integrator, rigid::Onset onset) {
   const char* const folder = std::getenv("COSTATE_WALKERS");
   rigid::Model model = rigid::load(std::string(folder ? folder : COSTATE_SCENES) + "/" + name + ".xml");
-  model.options.integrator = rigid::Integrator::euler;
-  const auto system = rigid::make_system<float>(model, {.onset = rigid::Onset::none});
+  model.options.integrator = integrator;
+  const auto system = rigid::make_system<float>(model, {.onset = onset});
   std::mt19937 random(1);
   std::uniform_real_distribution<float> uniform(-1, 1);
-  Rollout<float> fall(system, {.steps = 600});
+  const bool ball = model.nu() == 0;
+  Rollout<float> fall(rigid::make_system<float>(model, {.onset = rigid::Onset::none}),
+                      {.steps = ball ? 120 : 600});
   Arguments<float> start = fall.arguments();
   const auto x = rigid::initial_state(model);
   start.x0.assign(x.begin(), x.end());
@@ -178,12 +195,16 @@ void walker(const std::string& device, const std::string& name, std::int64_t wor
   const std::vector<float> state = fall.simulate(start).final_state;
   const auto fill = [&](Arguments<float>& at) {
     at.x0.clear();
-    for (std::int64_t w = 0; w < worlds; ++w) at.x0.insert(at.x0.end(), state.begin(), state.end());
+    for (std::int64_t w = 0; w < worlds; ++w) {
+      at.x0.insert(at.x0.end(), state.begin(), state.end());
+      for (int i = 0; ball && i < 3; ++i) at.x0[at.x0.size() - 6 + std::size_t(i)] += uniform(random);
+    }
     at.controls.resize(at.controls.size() * std::size_t(worlds));
     for (float& u : at.controls) u = uniform(random);
   };
-  const std::string title = name + ", convex contact, " + std::to_string(worlds) + " worlds";
-  measure<float>({title.c_str(), worlds, 1, 32, 32, 32, {}}, system, device, fill,
+  const std::string title = name + ", convex contact, " + std::to_string(worlds) + " worlds" +
+                            (onset == rigid::Onset::split ? ", cut" : "");
+  measure<float>({title.c_str(), worlds, 1, steps, steps, steps, {}}, system, device, fill,
                  loss::final<float>(system->signature(), "q", {}));
 }
 
@@ -224,15 +245,22 @@ int run(const std::string& device, const std::string& what) {
     lorenz<float>(device, {"rho"}, "Lorenz RK4, 2^20 worlds, x0 and rho", 30000);
     lorenz<float>(device, {"**"}, "Lorenz RK4, 2^20 worlds, all parameters", 30000);
     lorenz<double>(device, {"rho"}, "Lorenz RK4, 2^20 worlds, x0 and rho", 12000);
-    lorenz_from_text(device);
+    lorenz_from_text(device, true);
+    lorenz_from_text(device, false);
   }
-  if (wants("grids")) grids<float>(device);
+  if (wants("wave")) wave<float>(device);
+  if (wants("heat")) heat<float>(device);
   if (wants("points")) {
     points<float>(device);
     points<double>(device);
   }
-  if (wants("walkers"))
-    for (const char* name : {"half_cheetah", "ant", "humanoid"}) walker(device, name, 1 << 18);
+  for (const char* name : {"half_cheetah", "ant", "humanoid"})
+    if (wants("walkers") || what == name)
+      walker(device, name, 1 << 18, 32, rigid::Integrator::euler, rigid::Onset::none);
+  if (wants("cuts"))
+    for (const char* name : {"sphere_drop", "half_cheetah", "ant"})
+      for (const rigid::Onset onset : {rigid::Onset::none, rigid::Onset::split})
+        walker(device, name, 1 << 14, 8, rigid::Integrator::rk4, onset);
   return 0;
 }
 

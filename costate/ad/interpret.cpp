@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "costate/ad/arithmetic.h"
 #include "costate/ad/interpret_strip.h"
 #include "costate/ad/machine/code_cache.h"
 #include "costate/ad/machine/machine_code_run.h"
@@ -19,61 +20,9 @@ constexpr std::size_t kAlign = kAlignment;
 
 template <class T>
 T step_one(const Instruction& i, const T* s) {
-  const T a = s[i.a], b = s[i.b];
-  switch (i.op) {
-    case Op::add:
-      return a + b;
-    case Op::sub:
-      return a - b;
-    case Op::mul:
-      return a * b;
-    case Op::div:
-      return a / b;
-    case Op::neg:
-      return -a;
-    case Op::fma:
-      return std::fma(a, b, s[i.c]);
-    case Op::fms:
-      return std::fma(a, b, -s[i.c]);
-    case Op::fnma:
-      return std::fma(-a, b, s[i.c]);
-    case Op::sqrt:
-      return std::sqrt(a);
-    case Op::abs:
-      return std::abs(a);
-    case Op::sign:
-      return costate::sign(a);
-    case Op::min:
-      return costate::min(a, b);
-    case Op::max:
-      return costate::max(a, b);
-    case Op::floor:
-      return std::floor(a);
-    case Op::lt:
-      return T(a < b);
-    case Op::le:
-      return T(a <= b);
-    case Op::gt:
-      return T(a > b);
-    case Op::ge:
-      return T(a >= b);
-    case Op::eq:
-      return T(a == b);
-    case Op::ne:
-      return T(a != b);
-    case Op::logical_and:
-      return T(a != 0 && b != 0);
-    case Op::logical_or:
-      return T(a != 0 || b != 0);
-    case Op::logical_not:
-      return T(a == 0);
-    case Op::select:
-      return a != 0 ? b : s[i.c];
-    case Op::gated_mul:
-      return a * (a == 0 ? T(0) : b);
-    default:
-      return function_value<T>(i.op, a, b, i.exponent);
-  }
+  return arithmetic(i, s[i.a], s[i.b], s[i.c], [](const Instruction& of, T a, T b) {
+    return function_value<T>(of.op, a, b, of.exponent);
+  });
 }
 
 // visit(block, index in its field, index among all elements).

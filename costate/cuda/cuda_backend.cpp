@@ -9,7 +9,7 @@
 #include "costate/cuda/rigid/cuda_rigid.h"
 #include "costate/cuda/stencil_table.h"
 #include "costate/rigid/rigid_stepper.h"
-#include "costate/system/program/program_system.h"
+#include "costate/system/program/recorded_step.h"
 
 namespace costate::cuda {
 namespace {
@@ -41,7 +41,7 @@ std::shared_ptr<const Backend<Real>> backend(int index) {
                            [device]<int D, int kTaps>(const mpm::Model& model, const Activity& active) {
                              return points_kernels<Real, D, kTaps>(*device, model, active);
                            });
-  table.emplace_back(typeid(ProgramSystem<Real>),
+  table.emplace_back(typeid(RecordedStep),
                      KernelMaker<Real>{false, [index](const System<Real>& system, const Activity& active) {
                                          return cuda_program_kernels<Real>(index, system, active);
                                        }});

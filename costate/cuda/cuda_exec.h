@@ -16,7 +16,7 @@ __global__ void __launch_bounds__(kThreadsPerBlock) for_each_kernel(std::int64_t
 
 // Blocks of a grid are tiles, so that neighbours in both directions mostly find what they read in the cache
 // of their multiprocessor.
-inline constexpr int kTileX = 64, kTileY = 4;
+inline constexpr int kTileX = 64, kTileY = 8;
 
 // No loop around the body: what it needs at the sides alone would be computed in front of the loop, by every
 // thread.

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "costate/ad/program.h"
 #include "costate/cuda/stencil_kernels.h"
 #include "costate/mpm/model.h"
 #include "costate/system/activity.h"
@@ -19,6 +20,11 @@ std::unique_ptr<DeviceKernels<Real>> cuda_lane_kernels(unsigned long wanted);
 template <class Kernel, class Real>
 std::unique_ptr<DeviceKernels<Real>> cuda_stencil_kernels(const Device& device, const Kernel& kernel,
                                                           const GridDescription& grid, bool wants_constants);
+
+// A Program whose instructions are walked: program_walker.h.
+template <class Real>
+std::unique_ptr<DeviceKernels<Real>> cuda_program_walker(const Device& device, const Signature& signature,
+                                                         const ad::Program& bound, const Activity& activity);
 
 // In mpm/cuda_points_*.cu.
 template <class Real, int D, int kTaps>

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "costate/core/error.h"
+#include "costate/system/program/recorded_step.h"
 
 namespace costate::cuda {
 namespace {
@@ -31,8 +32,11 @@ unsigned long wanted_parameters(const Signature& signature, const Activity& acti
 
 template <class Real>
 const KernelMaker<Real>& DeviceBackend<Real>::find(const System<Real>& system) const {
-  const auto found =
-      std::ranges::find_if(table_, [&](const auto& entry) { return entry.first == typeid(system); });
+  // Of a Program it does not matter who has recorded it.
+  const bool recorded = dynamic_cast<const RecordedStep*>(&system) && !system.capabilities().energy &&
+                        !system.capabilities().reversible;
+  const std::type_index kind = recorded ? typeid(RecordedStep) : typeid(system);
+  const auto found = std::ranges::find_if(table_, [&](const auto& entry) { return entry.first == kind; });
   if (found != table_.end()) return found->second;
   throw Error({"this physics has no kernels for " + device_->name() + ": " + type_name(typeid(system)),
                {},

@@ -20,7 +20,7 @@ struct KernelMaker {
   std::function<std::unique_ptr<DeviceKernels<Real>>(const System<Real>&, const Activity&)> make;
 };
 
-// Systems of that type run on the device with these kernels.
+// Systems of that type run on the device with these kernels; of type RecordedStep: all that are one.
 template <class Real>
 using KernelTable = std::vector<std::pair<std::type_index, KernelMaker<Real>>>;
 

@@ -52,6 +52,9 @@ DeviceBlock<Real>::DeviceBlock(const System<Real>& system, const RolloutOptions&
   if (steps_ >= INT32_MAX) throw Error("a rollout on " + device_.name() + " has fewer than 2^31 steps");
   this->results_.lanes = worlds;
   this->results_.rows = true;
+  this->results_.diagnostics = &diagnostics_;
+  if (const std::string note = parts_of_.physics->note(); !note.empty())
+    diagnostics_.findings.add({"kernels", 0, note});
 }
 
 // --- memory -----------------------------------------------------------------------------------------------

@@ -120,6 +120,8 @@ class DeviceBlock final : public Block<Real> {
   bool shared_controls_ = false;
   Index extra_ = 0;  // numbers per step and world on the tape, besides the state
 
+  Diagnostics diagnostics_;
+
   DeviceArray<Real> staging_, x0_, u_, p_, state_, scratch_, tape_, snapshots_, lambda_, u_bar_, p_bar_,
       target_, energy_begin_, energy_end_, defaults_;
   DeviceArray<float> snapshots_single_;

@@ -90,7 +90,7 @@ std::int64_t DeviceBlock<Real>::previous_term(Index k) const {
 template <class Real>
 void DeviceBlock<Real>::reverse(Index begin, Index end, Real* tape) {
   const Index spacing = adjoint_sample_spacing(steps_);
-  const bool samples = parts_of_.physics->samples_norms();
+  const bool samples = parts_of_.physics->samples_norms() && parts_ == 1;
   Real* const u_bar = nu_ > 0 && activity_.controls ? u_bar_.data() : nullptr;
   Real* const p_bar = wants_parameters_ ? p_bar_.data() : nullptr;
   for (Index k = end; k > begin;) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "costate/cuda/device.h"
 #include "costate/cuda/lane_thread.h"
@@ -18,6 +19,9 @@ class DeviceKernels {
   virtual ~DeviceKernels() = default;
   virtual int segment() const { return 1; }             // a tape keeps every segment-th state
   virtual bool samples_norms() const { return false; }  // reverse() writes DeviceCotangents::norms
+
+  // For the report: what a user should know of how this runs. Empty: nothing.
+  virtual std::string note() const { return {}; }
 
   virtual std::int64_t scratch_numbers() const { return 0; }  // memory of its own
   // Per step and world, that record() can leave on the tape besides the state so that reverse() is faster.

@@ -1,6 +1,6 @@
 // NVRTC: CUDA source to the machine code of one GPU, while the program runs. The library is looked for when
-// it is first needed: what COSTATE_NVRTC names, the PyPI package nvidia-cuda-nvrtc, the system's. Machine
-// code is kept on disk, so a source is compiled once per machine:
+// it is first needed: what COSTATE_NVRTC names (nothing: none is wanted), the PyPI package
+// nvidia-cuda-nvrtc, the system's. Machine code is kept on disk, so a source is compiled once per machine:
 //
 //   $COSTATE_CACHE, or $XDG_CACHE_HOME/costate, or ~/.cache/costate
 //

@@ -4,9 +4,10 @@
 #include <mutex>
 
 #include "costate/cuda/cuda_device.h"
+#include "costate/cuda/cuda_kernels.h"
 #include "costate/cuda/nvrtc.h"
 #include "costate/cuda/program_source.h"
-#include "costate/system/program/program_system.h"
+#include "costate/system/program/recorded_step.h"
 
 namespace costate::cuda {
 namespace {
@@ -83,10 +84,12 @@ class ProgramKernels final : public DeviceKernels<Real> {
 template <class Real>
 std::unique_ptr<DeviceKernels<Real>> cuda_program_kernels(int device, const System<Real>& system,
                                                           const Activity& activity) {
-  const auto& of = static_cast<const ProgramSystem<Real>&>(system);
-  const std::string source = program_source(of.signature(), of.program(), activity, sizeof(Real) == 8);
+  const Signature& signature = system.signature();
+  const ad::Program& bound = dynamic_cast<const RecordedStep&>(system).program();
+  if (!has_nvrtc()) return cuda_program_walker<Real>(*device_of(device), signature, bound, activity);
+  const std::string source = program_source(signature, bound, activity, sizeof(Real) == 8);
   return std::make_unique<ProgramKernels<Real>>(load(device, source),
-                                                program_segment(of.signature().states(), of.program()));
+                                                program_segment(signature.states(), bound));
 }
 template std::unique_ptr<DeviceKernels<float>> cuda_program_kernels(int, const System<float>&,
                                                                     const Activity&);

@@ -2,8 +2,6 @@
 
 #include <vector>
 
-#include "costate/ad/derivative.h"
-
 namespace costate::cuda {
 
 extern const char* const kLaneThreadText;  // lane_thread.h, by the build
@@ -106,19 +104,24 @@ int program_segment(std::int64_t states, const ad::Program& bound) {
   return is_long(bound) || states > 8 ? 1 : states > 4 ? 2 : 4;
 }
 
+ad::DerivativeOptions wanted_cotangents(const Signature& signature, const ad::Program& bound,
+                                        const Activity& activity) {
+  ad::DerivativeOptions wanted{.active = {"x"}};
+  const bool controls = signature.controls() > 0;
+  if (controls) wanted.active.emplace_back("u");
+  const std::size_t first = controls ? 2 : 1;  // of the parameters among the inputs
+  for (std::size_t f = 0; f < activity.parameters.size(); ++f)
+    if (activity.parameters[f]) wanted.active.push_back(bound.input_fields()[first + f].name);
+  return wanted;
+}
+
 std::string program_source(const Signature& signature, const ad::Program& bound, const Activity& activity,
                            bool double_precision) {
   const auto& fields = signature.fields(Role::parameter);
   const bool controls = signature.controls() > 0;
-  const std::size_t first = controls ? 2 : 1;  // of the parameters among the inputs
-  ad::DerivativeOptions wanted{.active = {"x"}};
-  if (controls) wanted.active.emplace_back("u");
   std::vector<Field> active;
-  for (std::size_t f = 0; f < fields.size(); ++f) {
-    if (!activity.parameters[f]) continue;
-    wanted.active.push_back(bound.input_fields()[first + f].name);
-    active.push_back(fields[f]);
-  }
+  for (std::size_t f = 0; f < fields.size(); ++f)
+    if (activity.parameters[f]) active.push_back(fields[f]);
   const std::string inputs = std::string("x.e") + (controls ? ", u.e" : "") + pointers(fields, "p") + ", &k";
   const auto number = [](std::int64_t n) { return std::to_string(n); };
 
@@ -126,7 +129,8 @@ std::string program_source(const Signature& signature, const ad::Program& bound,
   text += kPrelude;
   text += kLaneThreadText;
   text += double_precision ? "using Real = double;\n" : "using Real = float;\n";
-  text += emitted(bound, "program_step") + emitted(ad::vjp(bound, wanted), "program_vjp");
+  text += emitted(bound, "program_step") +
+          emitted(ad::vjp(bound, wanted_cotangents(signature, bound, activity)), "program_vjp");
   text += "struct ProgramKernel {\n  static constexpr int states = " + number(signature.states()) +
           ", controls = " + number(signature.controls()) +
           ", parameters = " + number(signature.parameters()) +

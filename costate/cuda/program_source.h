@@ -9,7 +9,7 @@
 
 #include <string>
 
-#include "costate/ad/program.h"
+#include "costate/ad/derivative.h"
 #include "costate/system/activity.h"
 #include "costate/system/signature.h"
 
@@ -18,6 +18,9 @@ namespace costate::cuda {
 // `bound`: one step, from bind_step (system/program/bind_program.h).
 std::string program_source(const Signature& signature, const ad::Program& bound, const Activity& activity,
                            bool double_precision);
+// What a transpose is asked for: the cotangents of x, u and the parameters that are active, in this order.
+ad::DerivativeOptions wanted_cotangents(const Signature& signature, const ad::Program& bound,
+                                        const Activity& activity);
 // Steps of a segment of its tape: LaneThread::kSegment.
 int program_segment(std::int64_t states, const ad::Program& bound);
 

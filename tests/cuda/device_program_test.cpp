@@ -1,13 +1,15 @@
-// Equations on a GPU: their source compiles wherever NVRTC is, and agrees with the CPU where there is a GPU.
+// Equations on a device: their source compiles wherever NVRTC is, and what runs agrees with the CPU.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <optional>
+#include <sstream>
+#include <string>
 
 #include "costate/cuda/nvrtc.h"
 #include "costate/cuda/program_source.h"
 #include "costate/ode/lanes/fixed_step_systems.h"
 #include "costate/ode/lanes/problems/lorenz.h"
+#include "costate/system/program/lambda_system.h"
 #include "costate/system/program/program_system.h"
 #include "tests/cuda/device_cases.h"
 #include "tests/expect_error.h"
@@ -51,20 +53,32 @@ TEST(ProgramSource, CompilesForEveryArchitecture) {
   unsetenv("COSTATE_CACHE");
 }
 
-class DevicePrograms : public testing::Test {
+// Physics that is a Program: compiled where NVRTC is, else walked through by the device. The host in the role
+// of a GPU always walks.
+class DevicePrograms : public test::OnDevice {
  protected:
-  void SetUp() override {
-    traps_.emplace();
-    if (!test::has_device("cuda:0")) GTEST_SKIP() << "there is no GPU";
-  }
-  std::optional<test::AllowFloatExceptions> traps_;
+  bool on_gpu() const { return GetParam().starts_with("cuda"); }
+
+  // Without NVRTC while it lives.
+  struct Walked {
+    Walked() : before(std::getenv("COSTATE_NVRTC") ? std::getenv("COSTATE_NVRTC") : "") {
+      setenv("COSTATE_NVRTC", "", 1);
+    }
+    ~Walked() {
+      if (before.empty())
+        unsetenv("COSTATE_NVRTC");
+      else
+        setenv("COSTATE_NVRTC", before.c_str(), 1);
+    }
+    std::string before;
+  };
 
   template <class Real>
-  void expect_same(const Signature& fields, const char* text, const Scheme& scheme, double tolerance) {
-    RolloutOptions options{.steps = 101, .worlds = 333, .hold = 3};
-    const auto system = equations_system<Real>(fields, text, scheme, options.worlds);
+  Gradient<Real> expect_same(const test::SystemPtr<Real>& system, double tolerance, int steps = 101,
+                             int worlds = 333) {
+    RolloutOptions options{.steps = steps, .worlds = worlds, .hold = 3};
     Rollout<Real> cpu(system, options);
-    options.device = "cuda:0";
+    options.device = GetParam();
     Rollout<Real> device(system, options);
     const auto at = test::draw(cpu);
     std::vector<ObjectivePtr<Real>> terms;
@@ -75,15 +89,66 @@ class DevicePrograms : public testing::Test {
                          b = cpu.value_and_gradient(at, *objective);
     EXPECT_LT(test::difference(a, b), tolerance);
     EXPECT_TRUE(test::same_bits(device.value_and_gradient(at, *objective), a));
+    return a;
+  }
+
+  void expect_all_same() {
+    expect_same<double>(equations_system<double>(lorenz_fields(), kLorenz, rk4(0.004)), 1e-11);
+    expect_same<float>(equations_system<float>(lorenz_fields(), kLorenz, rk4(0.004)), 1e-5);
+    expect_same<double>(equations_system<double>(mixed_fields(), kMixed, euler(0.004)), 1e-11);
+    expect_same<float>(equations_system<float>(mixed_fields(), kMixed, euler(0.004)), 1e-4);
   }
 };
 
-TEST_F(DevicePrograms, AgreeWithTheCpu) {
-  expect_same<double>(lorenz_fields(), kLorenz, rk4(0.004), 1e-11);
-  expect_same<float>(lorenz_fields(), kLorenz, rk4(0.004), 1e-5);
-  expect_same<double>(mixed_fields(), kMixed, euler(0.004), 1e-11);
-  expect_same<float>(mixed_fields(), kMixed, euler(0.004), 1e-4);
+TEST_P(DevicePrograms, AgreeWithTheCpu) { expect_all_same(); }
+
+TEST_P(DevicePrograms, WalkedOnesAgreeWithTheCpuAndSaySo) {
+  const Walked without_nvrtc;
+  expect_all_same();
+  const auto told = [](const GradientReport& report) {
+    return std::ranges::count_if(report.advice,
+                                 [](const std::string& a) { return a.find("NVRTC") != std::string::npos; });
+  };
+  const Gradient<double> gradient =
+      expect_same<double>(equations_system<double>(lorenz_fields(), kLorenz, rk4(0.004)), 1e-11);
+  EXPECT_EQ(told(gradient.report), 1) << gradient.report.to_text();
+  EXPECT_EQ(gradient.report.label, "exact");
 }
+
+// Every operation and its transpose, one by one: a state that the operation and its slope make.
+TEST_P(DevicePrograms, WalkThroughEveryOperation) {
+  const Walked without_nvrtc;
+  Signature s;
+  s.state("x").state("y").parameter("a", 0.7);
+  std::istringstream all(R"(
+x + a*y; x - a*y; x/(2 + a); -x; sqrt(2 + x); sin(x); cos(x); tan(x/4); exp(x/4); expm1(x/4);
+log(3 + x); log1p(1 + x); cbrt(3 + x); sinh(x/4); cosh(x/4); tanh(x); asin(x/4); acos(x/4); atan(x);
+atan2(x, 3 + y); pow(3 + x, a); x^3; (3 + x)^(-2); abs(x); sign(x)*x; min(x, a*y); max(x, a*y);
+floor(3*x)*x; x < y ? x : a*y; x <= y ? x : a*y; x > y ? x : a*y; x >= y ? x : a*y; x == y ? x : a*y;
+x != y ? x : a*y; x < y && x < a ? x : y; x < y || x < a ? x : y; !(x < y) ? x : a*y)");
+  int operations = 0;
+  for (std::string f; std::getline(all, f, ';'); ++operations) {
+    SCOPED_TRACE(f);
+    const std::string text = "x_next = y; y_next = 0.5*(" + f + ") + 0.1*a*x";
+    expect_same<double>(equations_system<double>(s, text), 1e-11, 5, 7);
+  }
+  EXPECT_EQ(operations, 37);
+}
+
+// A lambda runs wherever Programs do.
+TEST_P(DevicePrograms, LambdasAreRecordedForADevice) {
+  Signature s;
+  s.state("angle").state("rate").control("torque").parameter("length", 1.3);
+  const auto pendulum = [](auto x, auto u, auto p) {
+    return std::array{x[1], u[0] - 9.81 / p[0] * sin(x[0])};
+  };
+  constexpr Sizes kSizes{.states = 2, .controls = 1, .parameters = 1};
+  expect_same<double>(lambda_system<double, kSizes>(s, pendulum, rk4(0.01), 1), 1e-11);
+  expect_same<float>(lambda_system<float, kSizes>(s, pendulum, rk4(0.01), 1), 1e-5);
+}
+
+INSTANTIATE_TEST_SUITE_P(On, DevicePrograms, testing::Values("host:0", "cuda:0"),
+                         [](const auto& test) { return test.param.substr(0, 4); });
 
 }  // namespace
 }  // namespace costate

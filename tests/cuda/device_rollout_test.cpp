@@ -103,6 +103,8 @@ TEST_P(DeviceRollout, EverySchedule) {
   }
   for (const std::int64_t steps : {0, 1, 2, 3, 4, 5, 8})
     expect_same<double>(system, {.steps = steps, .worlds = 6}, at_the_end(*system));
+  for (const Checkpoints& schedule : {store_all(), segments(7), truncated(10)})
+    expect_same<double>(system, {.steps = 97, .worlds = 1, .checkpoints = schedule, .hold = 2}, objective);
 }
 
 TEST_P(DeviceRollout, ExactSchedulesAndRepeatsHaveTheSameBits) {

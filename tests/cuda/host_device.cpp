@@ -5,9 +5,11 @@
 #include "costate/cuda/lane_table.h"
 #include "costate/cuda/mpm/points_kernels.h"
 #include "costate/cuda/mpm/points_table.h"
+#include "costate/cuda/program_walker.h"
 #include "costate/cuda/rigid/rigid_kernels.h"
 #include "costate/cuda/stencil_table.h"
 #include "costate/rigid/rigid_stepper.h"
+#include "costate/system/program/recorded_step.h"
 #include "tests/cuda/device_cases.h"
 
 namespace costate::test {
@@ -39,6 +41,15 @@ std::shared_ptr<const Backend<Real>> backend(int) {
         return std::make_unique<cuda::PointsKernels<Real, D, kTaps, HostExec>>(*host(), HostExec{}, model,
                                                                                active);
       });
+  table.emplace_back(
+      typeid(RecordedStep),
+      cuda::KernelMaker<Real>{false,
+                              [](const System<Real>& system,
+                                 const Activity& active) -> std::unique_ptr<cuda::DeviceKernels<Real>> {
+                                return std::make_unique<cuda::ProgramWalker<Real, HostExec>>(
+                                    *host(), HostExec{}, system.signature(),
+                                    dynamic_cast<const RecordedStep&>(system).program(), active);
+                              }});
   if constexpr (sizeof(Real) == 8)  // one precision, because compiling a step takes long
     table.emplace_back(
         rigid::rigid_system_type<Real>(),

@@ -17,7 +17,8 @@ namespace costate::cuda {
 namespace {
 
 constexpr unsigned kThreads = 64;         // per block
-constexpr std::size_t kFrame = 16 << 10;  // bytes of stack besides the scratch
+constexpr std::size_t kFrame = 16 << 10,  // bytes of stack besides the scratch
+    kFrameInParts = 24 << 10;             // where steps are cut
 constexpr std::size_t kArena = 16;        // bytes of shared memory per thread: device_standard.h
 
 // As rigid_thread.h has it.
@@ -29,7 +30,7 @@ struct Model {
 };
 
 struct Entries {
-  cudaKernel_t advance, reverse, measure;
+  cudaKernel_t advance, reverse, advance_in_parts, reverse_in_parts, measure;
 };
 
 // The machine code, or an Error where the library was built without it.
@@ -59,7 +60,10 @@ Entries entries_of(int device) {
     check(cudaLibraryGetKernel(&kernel, library, name), "find a kernel of rigid bodies");
     return kernel;
   };
-  return loaded.emplace(device, Entries{entry("advance"), entry("reverse"), entry("measure")}).first->second;
+  return loaded
+      .emplace(device, Entries{entry("advance"), entry("reverse"), entry("advance_in_parts"),
+                               entry("reverse_in_parts"), entry("measure")})
+      .first->second;
 }
 
 template <class... Arguments>
@@ -75,7 +79,7 @@ template <class Real>
 class CudaRigidKernels final : public DeviceKernels<Real> {
  public:
   CudaRigidKernels(int index, const Device& device, const rigid::Stepper& stepper, const Activity& activity)
-      : entries_(entries_of<Real>(index)), image_(device, stepper, activity) {
+      : entries_(entries_of<Real>(index)), image_(device, stepper, activity), split_(stepper.split) {
     model_ = {image_.stepper(), image_.activity(), image_.frames(), nullptr};
     DeviceArray<std::size_t> sizes(device);
     sizes.reserve(2);
@@ -100,11 +104,13 @@ class CudaRigidKernels final : public DeviceKernels<Real> {
   }
   void record(const DeviceRun<Real>& run, const Real* from, Real* to, const DeviceTape<Real>& tape,
               char* diverged) override {
-    launch(entries_.advance, run.worlds, model_, scratch_, run, from, to, tape, diverged);
+    launch(split_ ? entries_.advance_in_parts : entries_.advance, run.worlds, model_, scratch_, run, from, to,
+           tape, diverged);
   }
   void reverse(const DeviceRun<Real>& run, const DeviceTape<Real>& tape,
                const DeviceCotangents<Real>& bar) override {
-    launch(entries_.reverse, run.worlds, model_, scratch_, run, tape, bar);
+    launch(split_ ? entries_.reverse_in_parts : entries_.reverse, run.worlds, model_, scratch_, run, tape,
+           bar);
   }
 
  private:
@@ -116,7 +122,7 @@ class CudaRigidKernels final : public DeviceKernels<Real> {
           "describe the GPU");
     std::size_t before = 0;
     check(cudaDeviceGetLimit(&before, cudaLimitStackSize), "ask for the size of a stack");
-    const std::size_t wanted = scratch_ + kFrame;
+    const std::size_t wanted = scratch_ + (split_ ? kFrameInParts : kFrame);
     if (wanted <= before) return;
     const double each = double(processors) * threads, needed = each * double(wanted - before);
     const double there = double(device.free_bytes());
@@ -134,6 +140,7 @@ class CudaRigidKernels final : public DeviceKernels<Real> {
   Entries entries_;
   RigidImage<Real> image_;
   Model model_{};
+  bool split_;  // steps are cut where contacts begin and end
   std::size_t scratch_ = 0;
 };
 

@@ -19,4 +19,16 @@ template <class S>
 __noinline__ void evaluate_vjp(const Stepper&, const StateIn<S>&, const S*, const Wanted&, S*, S*, S*,
                                StepWork<S>&);
 
+// Steps themselves are called by whole rollouts and by those that cut them.
+template <class S>
+__noinline__ void step(const Stepper&, StepWork<S>&, bool);
+template <class S>
+__noinline__ void step_vjp(const Stepper&, StepWork<S>&, const Wanted&);
+template <class S>
+__noinline__ void other_stages(const Stepper&, StepWork<S>&);
+template <class S>
+__noinline__ void state_within(const Stepper&, StepWork<S>&, const S&, S*);
+template <class S>
+__noinline__ S rate_within(const Stepper&, StepWork<S>&, const S*);
+
 }  // namespace costate::rigid

@@ -213,6 +213,7 @@ class vector {
   T& operator[](size_t i) { return begin_[i]; }
   const T& operator[](size_t i) const { return begin_[i]; }
   T& back() { return end_[-1]; }
+  const T& back() const { return end_[-1]; }
 
  private:
   void fill(const T& value) {
@@ -239,6 +240,8 @@ template <class T>
 struct shared_ptr {
   T* get() const { return at_; }
   T* operator->() const { return at_; }
+  T& operator*() const { return *at_; }
+  explicit operator bool() const { return at_ != nullptr; }
   T* at_;
   void* owner_;
 };

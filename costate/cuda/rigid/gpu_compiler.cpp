@@ -37,6 +37,26 @@ struct Error {
 }  // namespace costate
 #define throw (void)
 )"});
+  // A GPU's gradient has no report of contacts.
+  all.push_back({"costate/rigid/step/onset_watch.h", R"(#pragma once
+#include "costate/rigid/step/step.h"
+namespace costate::rigid {
+template <class S>
+struct OnsetWatch {
+  explicit OnsetWatch(const Stepper&) {}
+  void see(const mask_t<S>&, const Constraints&, const ConstraintData<S>&, const S*) {}
+};
+}  // namespace costate::rigid
+)"});
+  all.push_back({"costate/rigid/step/sweep_watch.h", R"(#pragma once
+#include "costate/rigid/step/step.h"
+namespace costate::rigid {
+template <class S>
+struct SweepWatch {
+  explicit SweepWatch(const Stepper&) {}
+};
+}  // namespace costate::rigid
+)"});
   all.push_back({"costate/system/signature.h", "#pragma once\nnamespace costate {\nclass Signature;\n}\n"});
   all.push_back({"costate/system/system.h", R"(#pragma once
 #include "costate/system/activity.h"
@@ -57,7 +77,7 @@ std::string sources(const std::filesystem::path& root) {
   for (const char* layer : {"ad", "core", "geometry", "rigid", "cuda/rigid"})
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root / "costate" / layer))
       if (entry.path().extension() == ".h") files.insert(entry.path());
-  for (const char* body : {"contact_adjoint.cpp", "contact_penalty.cpp", "contact_rows.cpp"})
+  for (const char* body : {"contact_adjoint.cpp", "contact_penalty.cpp", "contact_rows.cpp", "impact.cpp"})
     files.insert(root / "costate/rigid/contact" / body);
   for (const char* body : {"plane_round.cpp", "round_pairs.cpp"})
     files.insert(root / "costate/geometry" / body);

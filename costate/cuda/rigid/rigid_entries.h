@@ -5,10 +5,11 @@
 #include "costate/cuda/rigid/device_stages.h"
 
 #include "costate/cuda/rigid/device_collide.h"
-#include "costate/cuda/rigid/rigid_thread.h"
+#include "costate/cuda/rigid/split_thread.h"
 #include "costate/rigid/contact/contact_adjoint.cpp"
 #include "costate/rigid/contact/contact_penalty.cpp"
 #include "costate/rigid/contact/contact_rows.cpp"
+#include "costate/rigid/contact/impact.cpp"
 
 namespace costate::cuda {
 
@@ -44,10 +45,23 @@ COSTATE_ENTRY reverse(RigidModel model, size_t scratch, DeviceRun<Scalar> run, D
   reverse_rigid(model, run, world, tape, bar);
 }
 
+COSTATE_ENTRY advance_in_parts(RigidModel model, size_t scratch, DeviceRun<Scalar> run, const Scalar* from,
+                               Scalar* to, DeviceTape<Scalar> tape, char* diverged) {
+  COSTATE_WORLD
+  advance_split(model, run, world, from, to, tape, diverged);
+}
+
+COSTATE_ENTRY reverse_in_parts(RigidModel model, size_t scratch, DeviceRun<Scalar> run,
+                               DeviceTape<Scalar> tape, DeviceCotangents<Scalar> bar) {
+  COSTATE_WORLD
+  reverse_split(model, run, world, tape, bar);
+}
+
 // Bytes of scratch that a thread needs, and whether host and device lay out a model in the same way.
 COSTATE_ENTRY measure(RigidModel model, size_t* bytes) {
   arena() = {nullptr, true};
   const rigid::StepWork<Scalar> work(*model.stepper);
+  if (model.stepper->split) const rigid::SplitWork<Scalar> split(*model.stepper);
   bytes[0] = reinterpret_cast<size_t>(arena().next);
   bytes[1] = sizeof(rigid::Stepper);
 }

@@ -4,7 +4,7 @@
 
 #include "costate/cuda/kernels.h"
 #include "costate/cuda/rigid/rigid_model.h"
-#include "costate/cuda/rigid/rigid_thread.h"
+#include "costate/cuda/rigid/split_thread.h"
 
 namespace costate::cuda {
 
@@ -24,13 +24,16 @@ class RigidKernels final : public DeviceKernels<Real> {
   void record(const DeviceRun<Real>& run, const Real* from, Real* to, const DeviceTape<Real>& tape,
               char* diverged) override {
     exec_.launch(run.worlds, [&](std::int64_t i) {
-      advance_rigid<Real>(model(), run, {i, true}, from, to, tape, diverged);
+      const RigidModel m = model();
+      (m.stepper->split ? advance_split<Real> : advance_rigid<Real>)(m, run, {i, true}, from, to, tape,
+                                                                     diverged);
     });
   }
   void reverse(const DeviceRun<Real>& run, const DeviceTape<Real>& tape,
                const DeviceCotangents<Real>& bar) override {
     exec_.launch(run.worlds, [&](std::int64_t i) {
-      reverse_rigid<Real>(model(), run, {i, true}, tape, bar);
+      const RigidModel m = model();
+      (m.stepper->split ? reverse_split<Real> : reverse_rigid<Real>)(m, run, {i, true}, tape, bar);
     });
   }
 

@@ -85,15 +85,30 @@ void write_constraints(Writer& w, std::size_t at, const Stepper& s) {
   }
 }
 
+std::size_t write_stepper(Writer& w, const Stepper& stepper) {
+  const std::size_t at = w.put(&stepper, 1);
+  write_tree(w, at, stepper);
+  write_parameters(w, at, stepper);
+  write_constraints(w, at, stepper);
+  const std::size_t dampers = w.vector(at, stepper, stepper.dampers);
+  for (std::size_t i = 0; i < stepper.dampers.size(); ++i) {
+    const std::vector<Stepper::Damper>& of = stepper.dampers[i];
+    w.vector(dampers + i * sizeof of, of, of);
+  }
+  return at;
+}
+
 // Where the stepper and the activity lie in the image.
 struct Places {
   std::size_t stepper, activity;
 };
 Places write(Writer& w, const Stepper& stepper, const Activity& activity) {
-  const std::size_t at = w.put(&stepper, 1);
-  write_tree(w, at, stepper);
-  write_parameters(w, at, stepper);
-  write_constraints(w, at, stepper);
+  const std::size_t at = write_stepper(w, stepper);
+  if (stepper.by_rk4) {  // a shared pointer begins with where it points
+    const auto member =
+        std::size_t(reinterpret_cast<const char*>(&stepper.by_rk4) - reinterpret_cast<const char*>(&stepper));
+    w.point(at + member, write_stepper(w, *stepper.by_rk4));
+  }
   const std::vector<char> flags(activity.parameters.begin(), activity.parameters.end());
   const std::size_t first = w.put(flags.data(), flags.size());
   struct {
@@ -121,13 +136,8 @@ void refuse_on_device(const Stepper& stepper, const std::string& device) {
   if (stepper.constraints.noslip > 0 && stepper.constraints.rows > 0)
     refuse("a model with noslip iterations", "set noslip_iterations = 0");
   const rigid::ContactParts& parts = parts_of(stepper.constraints.contact);
-  if (stepper.split && stepper.constraints.points == 0)
-    refuse("a step that is cut where limits are met", "make the system with onset = \"none\"");
   if (stepper.constraints.points == 0) return;
-  if (parts.impacts || parts.impulses)
-    refuse(std::string("contact = \"") + parts.name + "\"", "use convex or penalty");
-  if (stepper.split)
-    refuse("a step that is cut where contacts begin and end", "make the system with onset = \"none\"");
+  if (parts.impulses) refuse(std::string("contact = \"") + parts.name + "\"", "use convex, penalty or event");
   for (const rigid::TouchingPair& pair : stepper.constraints.pairs) {
     const auto first = stepper.tree.geoms[std::size_t(pair.geoms.first)].type,
                second = stepper.tree.geoms[std::size_t(pair.geoms.second)].type;

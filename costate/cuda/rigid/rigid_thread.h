@@ -8,6 +8,8 @@
 // addresses. The tape of a rollout holds the state of every step and, where memory allows, what the step
 // leaves for its transpose: a kilobyte or two per world. Without it a transpose takes the step again.
 //
+// Steps that are cut where contacts begin and end: split_thread.h.
+//
 // Nothing here needs a GPU: tests run the same functions on the host. Who calls them: rigid_kernels.h on the
 // host, rigid_entries.h on a GPU. Tests: tests/cuda/device_rigid_test.cpp.
 #pragma once
@@ -39,10 +41,13 @@ class RigidThread {
   RigidThread(const RigidModel& model, const DeviceRun<S>& run, const WorldOfThread& world)
       : stepper_(*model.stepper), run_(run), index_(world.index), writes_(world.writes), w_(stepper_) {
     if (const S* const same = static_cast<const S*>(model.p)) {
-      if constexpr (requires { w_.p.lie_at(same); })
-        w_.p.lie_at(same);
-      else
-        std::copy(same, same + stepper_.tree.p.prepared_size, w_.p.data());
+      // Steps that are cut write the length of each part to theirs.
+      bool lies = false;
+      if constexpr (requires { w_.p.lie_at(same); }) {
+        lies = !stepper_.split;
+        if (lies) w_.p.lie_at(same);
+      }
+      if (!lies) std::copy(same, same + stepper_.tree.p.prepared_size, w_.p.data());
       return;
     }
     load(run.p, w_.p.data(), stepper_.tree.p.size);
@@ -85,17 +90,14 @@ class RigidThread {
     else
       rigid::step<S>(stepper_, w_, true);
     std::swap(w_.x_bar, w_.y_bar);
-    S* const knot_bar = u_bar ? u_bar + (k / int(run_.hold)) * (stepper_.controls() * run_.worlds) : nullptr;
+    S* const knot_bar = knot_of(k, u_bar);
     if (knot_bar)
       load(knot_bar, w_.u_bar.data(), stepper_.controls());
     else
       std::fill(w_.u_bar.begin(), w_.u_bar.end(), S(0));
     rigid::step_vjp<S>(stepper_, w_, wanted_);
     if (knot_bar) store(w_.u_bar.data(), knot_bar, stepper_.controls());
-    if (wanted_.active) {
-      w_.p_bar[stepper_.tree.p.dt] += w_.p_bar[stepper_.tree.p.whole_dt];
-      w_.p_bar[stepper_.tree.p.whole_dt] = S(0);
-    }
+    fold_length();
   }
   void end_reverse(const DeviceCotangents<S>& bar) const {
     store(w_.x_bar.data(), bar.x, stepper_.states());
@@ -107,13 +109,17 @@ class RigidThread {
       if (!is_finite(x)) return false;
     return true;
   }
-  double norm2() const {
+  // |x_bar|^2 of the state before step k, where it is one of those that are kept.
+  void note_norm(int k, const std::vector<S>& x_bar, const DeviceCotangents<S>& bar) const {
+    const int spacing = int(bar.spacing);
+    if (k <= int(run_.first) || k % spacing != 0 || !writes_) return;
     double sum = 0;
-    for (const S& x : w_.x_bar) sum += double(x) * double(x);
-    return sum;
+    for (const S& x : x_bar) sum += double(x) * double(x);
+    bar.norms[std::int64_t(k / spacing) * run_.worlds + index_] = sum;
   }
+  void note_norm(int k, const DeviceCotangents<S>& bar) const { note_norm(k, w_.x_bar, bar); }
 
- private:
+ protected:
   void load(const S* from, S* to, int n) const {
     for (int i = 0; i < n; ++i) to[i] = from[i * run_.worlds + index_];
   }
@@ -123,6 +129,16 @@ class RigidThread {
   void load_controls(int k) {
     const S* const knot = run_.u + (k / int(run_.hold)) * run_.u_knot + index_ * run_.u_world;
     for (int i = 0; i < stepper_.controls(); ++i) w_.u[i] = knot[i * run_.u_index];
+  }
+
+  S* knot_of(int k, S* u_bar) const {
+    return u_bar ? u_bar + (k / int(run_.hold)) * (stepper_.controls() * run_.worlds) : nullptr;
+  }
+  // What constraints see of the time step is a parameter of its own: kinematics.h.
+  void fold_length() {
+    if (!wanted_.active) return;
+    w_.p_bar[stepper_.tree.p.dt] += w_.p_bar[stepper_.tree.p.whole_dt];
+    w_.p_bar[stepper_.tree.p.whole_dt] = S(0);
   }
 
   const rigid::Stepper& stepper_;
@@ -155,12 +171,10 @@ void reverse_rigid(const RigidModel& model, const DeviceRun<S>& run, const World
                    const DeviceTape<S>& tape, const DeviceCotangents<S>& bar) {
   RigidThread<S> world(model, run, of);
   world.begin_reverse(model, bar);
-  const int first = int(run.first), spacing = int(bar.spacing);
-  for (int k = int(run.first + run.count) - 1; k >= first; --k) {
+  for (int k = int(run.first + run.count) - 1; k >= int(run.first); --k) {
     world.load_state(world.state_of(tape, k));
     world.step_vjp(k, world.extra_of(tape, k), bar.u);
-    if (k > first && k % spacing == 0 && of.writes)
-      bar.norms[std::int64_t(k / spacing) * run.worlds + of.index] = world.norm2();
+    world.note_norm(k, bar);
   }
   world.end_reverse(bar);
 }

@@ -191,14 +191,17 @@ void impact_vjp(const Tree& tree, const Constraints& cons, const S* p, const S* 
   for (std::size_t i = 0; i < w.ambient.size(); ++i) x_bar[i] += w.ambient[i];
 }
 
+#if !defined(COSTATE_ON_DEVICE)
 #define COSTATE_INSTANTIATE(S)                                                                           \
   template mask_t<S> impact(const Tree&, const Constraints&, const S*, const S*, const S&, S*, Data<S>&, \
                             ConstraintData<S>&, ImpactWork<S>&);                                         \
   template void impact_vjp(const Tree&, const Constraints&, const S*, const S*, const S*, const S&,      \
                            const Wanted&, S*, S*, Data<S>&, ConstraintData<S>&, ImpactWork<S>&);
+COSTATE_INSTANTIATE(double)
 COSTATE_INSTANTIATE(NativePack<double>)
 COSTATE_INSTANTIATE(NativePack<float>)
 COSTATE_INSTANTIATE(Dual<NativePack<double>>)
 COSTATE_INSTANTIATE(Dual<NativePack<float>>)
+#endif
 
 }  // namespace costate::rigid

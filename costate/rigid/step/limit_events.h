@@ -11,8 +11,6 @@
 // Tests: tests/rigid/constraints/limit_onset_test.cpp.
 #pragma once
 
-#include <algorithm>
-
 #include "costate/rigid/constraints/kinds.h"
 #include "costate/rigid/contact/impact_law.h"
 #include "costate/rigid/dynamics/tendon.h"
@@ -22,19 +20,6 @@ namespace costate::rigid {
 
 inline bool is_limit(GroupKind kind) {
   return kind == GroupKind::joint_limit || kind == GroupKind::ball_limit || kind == GroupKind::tendon_limit;
-}
-
-// Lists all limits as events.
-inline void list_limit_events(Constraints& cons) {
-  cons.event_of_row.assign(std::size_t(cons.rows), -1);
-  for (std::size_t at = 0; at < cons.groups.size(); ++at) {
-    const ConstraintGroup& g = cons.groups[at];
-    if (!is_limit(g.kind)) continue;
-    for (int i = 0; i < g.rows; ++i) {
-      cons.event_of_row[std::size_t(g.row + i)] = cons.events();
-      cons.cut_limits.push_back({int(at), i});
-    }
-  }
 }
 
 // f(event, group, row of the group)
@@ -48,9 +33,9 @@ void each_limit(const Constraints& cons, const F& f) {
 
 // Whether lengths of tendons are among the gaps.
 inline bool cuts_tendons(const Constraints& cons) {
-  return std::any_of(cons.cut_limits.begin(), cons.cut_limits.end(), [&](const CutLimit& limit) {
-    return cons.groups[std::size_t(limit.group)].kind == GroupKind::tendon_limit;
-  });
+  for (const CutLimit& limit : cons.cut_limits)
+    if (cons.groups[std::size_t(limit.group)].kind == GroupKind::tendon_limit) return true;
+  return false;
 }
 
 inline constexpr int kMostLimitNumbers = 3;  // of a joint's Jacobian: two rows of one dof, or one of three

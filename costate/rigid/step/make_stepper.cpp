@@ -57,6 +57,47 @@ void refuse_unsupported(const Model& model) {
   }
 }
 
+// Lists all limits as events.
+void list_limit_events(Constraints& cons) {
+  cons.event_of_row.assign(std::size_t(cons.rows), -1);
+  for (std::size_t at = 0; at < cons.groups.size(); ++at) {
+    const ConstraintGroup& g = cons.groups[at];
+    if (!is_limit(g.kind)) continue;
+    for (int i = 0; i < g.rows; ++i) {
+      cons.event_of_row[std::size_t(g.row + i)] = cons.events();
+      cons.cut_limits.push_back({int(at), i});
+    }
+  }
+}
+
+// What damps each dof and tendon of a model, for Stepper::dampers.
+std::vector<std::vector<Stepper::Damper>> list_dampers(const Model& model, const Tree& tree) {
+  std::vector<std::vector<Stepper::Damper>> of_dof(tree.dofs.size()), of_tendon(tree.tendons.size());
+  const auto add = [](std::vector<Stepper::Damper>& to, int number, double weight) {
+    to.push_back({number, weight});
+  };
+  const auto dof = [&](std::size_t i) { return model.dofs[i].invweight; };
+  const auto tendon = [&](std::size_t t) { return model.tendons[t].invweight; };
+  if (tree.dampers) {
+    for (std::size_t i = 0; i < of_dof.size(); ++i)
+      add(of_dof[i], tree.joints[std::size_t(tree.dofs[i].joint)].p.damping, dof(i));
+    for (std::size_t t = 0; t < of_tendon.size(); ++t)
+      add(of_tendon[t], tree.tendons[t].p.damping, tendon(t));
+  }
+  // The slope of a force over its velocity, as far as a control does not scale it.
+  for (std::size_t i = 0; i < tree.actuators.size(); ++i) {
+    const TreeActuator& a = tree.actuators[i];
+    if (!a.affine_bias) continue;
+    const double gear = model.actuators[i].gear[0], square = gear * gear;
+    if (a.kind == TreeActuator::Kind::scalar_joint)
+      add(of_dof[std::size_t(a.dof)], a.p.bias + 2, square * dof(std::size_t(a.dof)));
+    if (a.kind == TreeActuator::Kind::tendon)
+      add(of_tendon[std::size_t(a.target)], a.p.bias + 2, square * tendon(std::size_t(a.target)));
+  }
+  of_dof.insert(of_dof.end(), of_tendon.begin(), of_tendon.end());
+  return of_dof;
+}
+
 }  // namespace
 
 Stepper make_stepper(const Model& model, const SystemOptions& options, Signature& signature) {

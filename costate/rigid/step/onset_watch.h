@@ -17,7 +17,6 @@
 
 namespace costate::rigid {
 
-inline constexpr double kSlowImpact = 0.01;  // m/s, of hinges rad/s
 
 template <class S>
 class OnsetWatch {

@@ -45,6 +45,7 @@
 // Tests: tests/rigid/contact/split_test.cpp, resolved_test.cpp.
 #pragma once
 
+#include <array>
 #include <limits>
 
 #include "costate/rigid/contact/impact.h"
@@ -126,7 +127,7 @@ struct SplitWork {
   std::vector<S> end;            // of one step
 
   // The transpose: all parts of each world's step, of which `number` is next, and cotangents.
-  std::vector<Part> parts;  // kMostParts + 1
+  std::array<Part, kMostParts + 1> parts;
   S left_bar;
   std::vector<S> part_tape, lambda, gap_x, gap_bar, q_bar, gap_p;
   std::vector<S> y;

@@ -130,11 +130,12 @@ mask_t<S> shorten(const mask_t<S>& worlds, SplitWork<S>& split) {
 template <class S>
 Wanted with_length(const Stepper& stepper, const Wanted& wanted, SplitWork<S>& split) {
   const std::vector<int>& field_of = stepper.tree.p.field_of;
+  std::vector<bool>& active = split.activity.parameters;
   if (wanted.active)
-    split.activity = *wanted.active;
+    std::copy(wanted.active->parameters.begin(), wanted.active->parameters.end(), active.begin());
   else
-    split.activity.parameters.assign(static_cast<std::size_t>(field_of.back()) + 1, false);
-  split.activity.parameters[field_of[stepper.tree.p.dt]] = true;
+    std::fill(active.begin(), active.end(), false);
+  active[field_of[stepper.tree.p.dt]] = true;
   return {&split.activity, &field_of, wanted.active && wanted.frames};
 }
 

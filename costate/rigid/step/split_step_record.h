@@ -28,7 +28,6 @@ SplitWork<S>::SplitWork(const Stepper& stepper)
       tapes(kTapesKept * stepper.tape_of_step()),
       scratch_tape(pushing(stepper).tape_of_step()),
       end(stepper.states()),
-      parts(kMostParts + 1),
       part_tape(stepper.tape_of_step()),
       lambda(end.size()),
       gap_x(end.size()),
@@ -48,6 +47,7 @@ SplitWork<S>::SplitWork(const Stepper& stepper)
   };
   make(now);
   for (Part& part : parts) make(part);
+  activity.parameters.resize(std::size_t(stepper.tree.p.field_of.back()) + 1);
   number = events = slow = leaps = shortened = before = left_bar = slowest = ties = exhausted = cuts =
       coarse = S(0);
 }

@@ -194,7 +194,8 @@ void transpose_steps(const Stepper& stepper, const Wanted& caller, Steps& steps,
   split.coarse = select(flies_by_rk4(stepper, w), S(0), S(1));
   mask_t<S> active = steps.begin_transpose(mask_t<S>(true));
   // Worlds that lack a part need some state there all the same.
-  for (std::size_t n = 1; n < split.parts.size(); ++n) split.parts[n].x = split.parts[0].x;
+  for (std::size_t n = 1; n < split.parts.size(); ++n)
+    std::copy(split.parts[0].x.begin(), split.parts[0].x.end(), split.parts[n].x.begin());
   std::copy(split.parts[0].x.begin(), split.parts[0].x.end(), split.now.x.begin());
   unfold(stepper, active, whole, steps, w, split);
   while (any(active)) {

@@ -192,18 +192,13 @@ struct Columns {
     });
     copy_to_rows(static_cast<const S*>(w.tape.data()), part_size(), rows);
   }
-  // How much of a record is in use.
-  std::size_t record_used(T parts) const {
-    return std::size_t(stepper.record_head()) + std::size_t(parts) * std::size_t(stepper.record_per_part()) +
-           Stepper::kPartNumbers;
-  }
   void end(const mask_t<S>& worlds, bool with_tape) {
     T* rows[lanes_of<S>] = {};
     std::size_t used = 0;
     each(worlds, [&](int l, std::int64_t j) {
       copy_column(l, static_cast<const S*>(w.y.data()), w.y.size(), slot(run.states, j + 1));
       if (with_tape) rows[l] = tape(l, j) + split.tapes.size();
-      used = std::max(used, record_used(lane(split.number, l)));
+      used = std::max(used, std::size_t(stepper.record_used(int(lane(split.number, l)))));
       ++ended[l];
     });
     if (with_tape) copy_to_rows(static_cast<const S*>(split.record.data()), used, rows);
@@ -218,7 +213,7 @@ struct Columns {
       if (run.u) copy_column(l, knot(j), w.u.size(), w.u.data());
       if (done == 0) copy_column(l, slot(run.lambda, 0), w.x.size(), split.lambda.data());
       rows[l] = tape(l, j) + split.tapes.size();
-      used = std::max(used, record_used(rows[l][stepper.constraints.events()]));
+      used = std::max(used, std::size_t(stepper.record_used(int(rows[l][stepper.constraints.events()]))));
     });
     copy_rows(rows, used, split.record.data());
     return got;

@@ -18,6 +18,7 @@ namespace costate::rigid {
 // Of a split step: contacts that begin or end, parts that are not its last, and parts whose tapes are kept;
 // the others are taken again.
 inline constexpr int kMostEvents = 8, kMostParts = 48, kTapesKept = 2;
+inline constexpr double kSlowImpact = 0.01;  // m/s, of hinges rad/s: hardly moves anything
 
 struct Stepper {
   Tree tree;
@@ -51,7 +52,8 @@ struct Stepper {
   static constexpr int kPartNumbers = 5;
   int record_head() const { return constraints.events() + 4; }
   int record_per_part() const { return kPartNumbers + states(); }
-  int record_size() const { return record_head() + kMostParts * record_per_part() + kPartNumbers; }
+  int record_used(int parts) const { return record_head() + parts * record_per_part() + kPartNumbers; }
+  int record_size() const { return record_used(kMostParts); }
   // Lengths of parts follow the forces of contact.
   bool graded() const { return split && constraints.contact == ContactModel::convex; }
   int tape_size() const { return split ? kTapesKept * tape_of_step() + record_size() : tape_of_step(); }

@@ -16,6 +16,7 @@
 
 #include "costate/ad/program.h"
 #include "costate/system/program/explicit_step.h"
+#include "costate/system/program/recorded_step.h"
 #include "costate/system/program/step_program_system.h"
 
 namespace costate {
@@ -28,7 +29,7 @@ template <class Real>
 int strip_lanes(std::int64_t worlds);
 
 template <class Real>
-class ProgramSystem final : public StepProgramSystem<Real> {
+class ProgramSystem final : public StepProgramSystem<Real>, public RecordedStep {
   using Base = StepProgramSystem<Real>;
   using Base::lanes_, Base::program_scratch;
 
@@ -37,7 +38,7 @@ class ProgramSystem final : public StepProgramSystem<Real> {
   ProgramSystem(Signature signature, ad::Program bound, int lanes);
 
   std::unique_ptr<Workspace> make_workspace() const override;
-  const ad::Program& program() const { return step_.program(); }
+  const ad::Program& program() const override { return step_.program(); }
 
   void step(const StepContext& at, const Inputs<Real>& in, Real* y, Real* tape,
             Workspace& work) const override;

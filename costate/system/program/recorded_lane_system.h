@@ -14,12 +14,14 @@
 
 #include "costate/ad/record.h"
 #include "costate/system/lane_forward.h"
+#include "costate/system/program/recorded_step.h"
 #include "costate/system/program/step_program.h"
 
 namespace costate {
 
 template <class Kernel, class Real>
-class RecordedLaneSystem final : public LaneForward<RecordedLaneSystem<Kernel, Real>, Kernel, Real> {
+class RecordedLaneSystem final : public LaneForward<RecordedLaneSystem<Kernel, Real>, Kernel, Real>,
+                                 public RecordedStep {
   using Forward = LaneForward<RecordedLaneSystem, Kernel, Real>;
   friend Forward;
   using Forward::kLanes, Forward::kP, Forward::kU, Forward::kX;
@@ -40,6 +42,7 @@ class RecordedLaneSystem final : public LaneForward<RecordedLaneSystem<Kernel, R
         recorded_(this->signature_, record()) {}
 
   std::unique_ptr<Workspace> make_workspace() const override { return std::make_unique<Scratch>(*this); }
+  const ad::Program& program() const override { return recorded_.program(); }
 
   void step_vjp(const StepContext& at, const Inputs<Real>& in, const Real*, const Real* y_bar,
                 const Cotangents<Real>& bar, const Activity& active, Workspace& work) const override {
