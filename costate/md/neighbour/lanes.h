@@ -137,6 +137,18 @@ COSTATE_INLINE V lane_numbers() {
   return r;
 }
 
+// The nearest whole number of a small one; ties do not matter to images.
+template <class V>
+COSTATE_INLINE V nearest_whole(const V& t) {
+  if constexpr (lanes_of<V> == 1) {
+    using costate::round;
+    return round(t);
+  } else {
+    const V big(value_t<V>(sizeof(value_t<V>) == 4 ? 0x1.8p23 : 0x1.8p52));
+    return (t + big) - big;
+  }
+}
+
 // The sum of all lanes, half to half: the same tree in every call. In registers: by memory it would be a sixth
 // of a force.
 template <class V>

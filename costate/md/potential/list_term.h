@@ -64,7 +64,8 @@ class ListTerm final : public Term<S> {
   explicit ListTerm(const Sites& sites) : sites_(sites), law_(sites) {
     for (std::size_t k = 0; k < std::size_t(kParameters); ++k) {
       tables_[k] = sums_;
-      pairs_differ_[k] = of_the_pair(sites_.numbers[k]);
+      const PairNumber& number = sites_.numbers[k];
+      pairs_differ_[k] = (number.per_atom && number.which == 1) || number.per_species;
       if (!sites_.numbers[k].per_species) continue;
       sums_ += species_pairs(sites_.species_count);
       has_tables_ = true;
@@ -196,7 +197,7 @@ class ListTerm final : public Term<S> {
       Collected<S> bar;
       for_packs<Of::image>(i, near, space, p, [&](Pair<V> pair, const V* images, int first) {
         if constexpr (kWeighted) {
-          const V weight = V(weights[i]) + at_neighbours(weights, near.j + first);
+          const V weight = V(weights[i]) + gather<V>(weights, near.j + first);
           pair.d_bar = weight * pair.d_bar;
           for (int k = 0; k < kParameters; ++k) pair.p_bar[k] = weight * pair.p_bar[k];
         }
@@ -278,16 +279,6 @@ class ListTerm final : public Term<S> {
       for (int i = int(begin); i < int(end); ++i)
         for (int k = 0; k < n; ++k) to[std::size_t(4 * i + k)] = from[i * n + k];
     });
-  }
-  // The nearest whole number of a small one; ties do not matter to images.
-  static COSTATE_INLINE V nearest_whole(const V& t) {
-    if constexpr (kWidth == 1) {
-      using costate::round;
-      return round(t);
-    } else {
-      const V big(Real(sizeof(Real) == 4 ? 0x1.8p23 : 0x1.8p52));
-      return (t + big) - big;
-    }
   }
   double reach(const S* p) const {
     return law_.reach([&](int k) {
@@ -399,27 +390,17 @@ class ListTerm final : public Term<S> {
       }
     }
   }
-  // Number k of all pairs of atom i; of those that change from pair to pair (of_the_pair) nothing.
+  // Number k of all pairs of atom i; of those that change from pair to pair nothing.
   COSTATE_INLINE V number_of(int k, int i, const S* p) const {
     const PairNumber& number = sites_.numbers[std::size_t(k)];
     return V(p[number.offset + (number.per_atom && number.which == 0 ? i : 0)]);
   }
   COSTATE_INLINE V number_of_pairs(int k, const Packed& near, int first, const S* p) const {
     const PairNumber& number = sites_.numbers[std::size_t(k)];
-    return at_neighbours(p + number.offset, (number.per_species ? near.pair : near.j) + first);
-  }
-  static bool of_the_pair(const PairNumber& number) {
-    return (number.per_atom && number.which == 1) || number.per_species;
-  }
-  static COSTATE_INLINE V at_neighbours(const S* numbers, const int* index) {
-    if constexpr (kWidth == 1)
-      return numbers[index[0]];
-    else
-      return gather<V>(numbers, index);
+    return gather<V>(p + number.offset, (number.per_species ? near.pair : near.j) + first);
   }
 
-  // body(pair, images, first) for every pack of neighbours of atom i: the pair has its displacement and its
-  // numbers,
+  // body(pair, images, first) for every pack of neighbours of atom i: with displacement and numbers,
   template <Of kOf, class Body>
   COSTATE_INLINE void each_pack(int i, const Packed& near, const Frame& f, const S* p,
                                 const Body& body) const {
