@@ -1,5 +1,6 @@
 #include "costate/cuda/rigid/cuda_rigid.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -16,7 +17,8 @@ extern "C" const char costate_rigid_float[], costate_rigid_double[];  // by the 
 namespace costate::cuda {
 namespace {
 
-constexpr unsigned kThreads = 64;         // per block
+constexpr unsigned kMostThreads = 384;    // per block: as many as a multiprocessor has registers for
+constexpr unsigned kThreadsInParts = 32;  // where steps are cut: nobody waits for another warp's parts
 constexpr std::size_t kFrame = 16 << 10,  // bytes of stack besides the scratch
     kFrameInParts = 24 << 10;             // where steps are cut
 constexpr std::size_t kArena = 16;        // bytes of shared memory per thread: device_standard.h
@@ -67,11 +69,11 @@ Entries entries_of(int device) {
 }
 
 template <class... Arguments>
-void launch(cudaKernel_t kernel, std::int64_t worlds, Arguments... arguments) {
+void launch(cudaKernel_t kernel, std::int64_t worlds, unsigned threads, Arguments... arguments) {
   void* pointers[] = {&arguments...};
-  const auto blocks = unsigned((worlds + kThreads - 1) / kThreads);
-  check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(blocks), dim3(kThreads), pointers,
-                         kThreads * kArena, nullptr),
+  const auto blocks = unsigned((worlds + threads - 1) / threads);
+  check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(blocks), dim3(threads), pointers,
+                         threads * kArena, nullptr),
         "launch the kernels of rigid bodies");
 }
 
@@ -83,7 +85,7 @@ class CudaRigidKernels final : public DeviceKernels<Real> {
     model_ = {image_.stepper(), image_.activity(), image_.frames(), nullptr};
     DeviceArray<std::size_t> sizes(device);
     sizes.reserve(2);
-    launch(entries_.measure, 1, model_, sizes.data());
+    launch(entries_.measure, 1, 32, model_, sizes.data());
     device.finish("measure the scratch of rigid bodies");
     const std::vector<std::size_t> found = sizes.download(2);
     if (found[1] != sizeof(rigid::Stepper))
@@ -104,27 +106,34 @@ class CudaRigidKernels final : public DeviceKernels<Real> {
   }
   void record(const DeviceRun<Real>& run, const Real* from, Real* to, const DeviceTape<Real>& tape,
               char* diverged) override {
-    launch(split_ ? entries_.advance_in_parts : entries_.advance, run.worlds, model_, scratch_, run, from, to,
-           tape, diverged);
+    launch(split_ ? entries_.advance_in_parts : entries_.advance, run.worlds, threads(run.worlds), model_,
+           scratch_, run, from, to, tape, diverged);
   }
   void reverse(const DeviceRun<Real>& run, const DeviceTape<Real>& tape,
                const DeviceCotangents<Real>& bar) override {
-    launch(split_ ? entries_.reverse_in_parts : entries_.reverse, run.worlds, model_, scratch_, run, tape,
-           bar);
+    launch(split_ ? entries_.reverse_in_parts : entries_.reverse, run.worlds, threads(run.worlds), model_,
+           scratch_, run, tape, bar);
   }
 
  private:
+  // The warps of a block keep in step, so that a multiprocessor fetches their instructions once
+  // (rigid/step/in_step.h). Few worlds are dealt out to all multiprocessors instead.
+  unsigned threads(std::int64_t worlds) const {
+    if (split_) return kThreadsInParts;
+    const std::int64_t each = (worlds + processors_ - 1) / processors_;
+    return unsigned(std::clamp<std::int64_t>((each + 31) / 32 * 32, 32, kMostThreads));
+  }
   // A GPU sets aside a stack for every thread it could run at the same time.
-  void reserve_stacks(int index, const Device& device) const {
-    int processors = 0, threads = 0;
-    check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, index), "describe the GPU");
+  void reserve_stacks(int index, const Device& device) {
+    int threads = 0;
+    check(cudaDeviceGetAttribute(&processors_, cudaDevAttrMultiProcessorCount, index), "describe the GPU");
     check(cudaDeviceGetAttribute(&threads, cudaDevAttrMaxThreadsPerMultiProcessor, index),
           "describe the GPU");
     std::size_t before = 0;
     check(cudaDeviceGetLimit(&before, cudaLimitStackSize), "ask for the size of a stack");
     const std::size_t wanted = scratch_ + (split_ ? kFrameInParts : kFrame);
     if (wanted <= before) return;
-    const double each = double(processors) * threads, needed = each * double(wanted - before);
+    const double each = double(processors_) * threads, needed = each * double(wanted - before);
     const double there = double(device.free_bytes());
     constexpr std::size_t kLargest = 512 << 10;
     if (needed > there || wanted > kLargest)
@@ -141,6 +150,7 @@ class CudaRigidKernels final : public DeviceKernels<Real> {
   RigidImage<Real> image_;
   Model model_{};
   bool split_;  // steps are cut where contacts begin and end
+  int processors_ = 1;
   std::size_t scratch_ = 0;
 };
 

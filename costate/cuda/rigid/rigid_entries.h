@@ -21,44 +21,50 @@ using Scalar = COSTATE_REAL;
                : "=l"(to)                                                                 \
                : "l"(bytes))
 
-#define COSTATE_ENTRY extern "C" __global__ void __launch_bounds__(128)
+// With the most threads of a block: cuda_rigid.cpp.
+#define COSTATE_ENTRY(threads) extern "C" __global__ void __launch_bounds__(threads)
 
-// A warp takes its branches together (device_pack.h): all of its threads go on if one of them has a world.
+// A warp takes its branches together (device_pack.h), and the warps of a block keep in step (in_step.h): all of
+// its threads go on if one of them has a world.
 #define COSTATE_WORLD                                                                           \
   const std::int64_t thread = std::int64_t(blockIdx.x) * blockDim.x + threadIdx.x;              \
-  if (thread / 32 * 32 >= run.worlds) return;                                                   \
+  if (thread - threadIdx.x >= run.worlds) return;                                               \
   const WorldOfThread world =                                                                   \
       thread < run.worlds ? WorldOfThread{thread, true} : WorldOfThread{run.worlds - 1, false}; \
   char* memory;                                                                                 \
   COSTATE_ALLOCATE(memory, scratch);                                                            \
   arena() = {memory, false};
 
-COSTATE_ENTRY advance(RigidModel model, size_t scratch, DeviceRun<Scalar> run, const Scalar* from, Scalar* to,
-                      DeviceTape<Scalar> tape, char* diverged) {
+COSTATE_ENTRY(384)
+advance(RigidModel model, size_t scratch, DeviceRun<Scalar> run, const Scalar* from, Scalar* to,
+        DeviceTape<Scalar> tape, char* diverged) {
   COSTATE_WORLD
   advance_rigid(model, run, world, from, to, tape, diverged);
 }
 
-COSTATE_ENTRY reverse(RigidModel model, size_t scratch, DeviceRun<Scalar> run, DeviceTape<Scalar> tape,
-                      DeviceCotangents<Scalar> bar) {
+COSTATE_ENTRY(384)
+reverse(RigidModel model, size_t scratch, DeviceRun<Scalar> run, DeviceTape<Scalar> tape,
+        DeviceCotangents<Scalar> bar) {
   COSTATE_WORLD
   reverse_rigid(model, run, world, tape, bar);
 }
 
-COSTATE_ENTRY advance_in_parts(RigidModel model, size_t scratch, DeviceRun<Scalar> run, const Scalar* from,
-                               Scalar* to, DeviceTape<Scalar> tape, char* diverged) {
+COSTATE_ENTRY(128)
+advance_in_parts(RigidModel model, size_t scratch, DeviceRun<Scalar> run, const Scalar* from, Scalar* to,
+                 DeviceTape<Scalar> tape, char* diverged) {
   COSTATE_WORLD
   advance_split(model, run, world, from, to, tape, diverged);
 }
 
-COSTATE_ENTRY reverse_in_parts(RigidModel model, size_t scratch, DeviceRun<Scalar> run,
-                               DeviceTape<Scalar> tape, DeviceCotangents<Scalar> bar) {
+COSTATE_ENTRY(128)
+reverse_in_parts(RigidModel model, size_t scratch, DeviceRun<Scalar> run, DeviceTape<Scalar> tape,
+                 DeviceCotangents<Scalar> bar) {
   COSTATE_WORLD
   reverse_split(model, run, world, tape, bar);
 }
 
 // Bytes of scratch that a thread needs, and whether host and device lay out a model in the same way.
-COSTATE_ENTRY measure(RigidModel model, size_t* bytes) {
+COSTATE_ENTRY(32) measure(RigidModel model, size_t* bytes) {
   arena() = {nullptr, true};
   const rigid::StepWork<Scalar> work(*model.stepper);
   if (model.stepper->split) const rigid::SplitWork<Scalar> split(*model.stepper);

@@ -158,6 +158,7 @@ void advance_rigid(const RigidModel& model, const DeviceRun<S>& run, const World
   bool finite = world.finite();
   const int end = int(run.first + run.count);
   for (int k = int(run.first); k < end; ++k) {
+    rigid::keep_in_step();
     if (tape.base != nullptr) world.store_state(world.state_of(tape, k));
     world.step(k, world.extra_of(tape, k));
   }
@@ -172,6 +173,7 @@ void reverse_rigid(const RigidModel& model, const DeviceRun<S>& run, const World
   RigidThread<S> world(model, run, of);
   world.begin_reverse(model, bar);
   for (int k = int(run.first + run.count) - 1; k >= int(run.first); --k) {
+    rigid::keep_in_step();
     world.load_state(world.state_of(tape, k));
     world.step_vjp(k, world.extra_of(tape, k), bar.u);
     world.note_norm(k, bar);

@@ -28,6 +28,7 @@
 #include "costate/rigid/dynamics/gyroscopic.h"
 #include "costate/rigid/dynamics/integrate.h"
 #include "costate/rigid/step/implicit.h"
+#include "costate/rigid/step/in_step.h"
 
 namespace costate::rigid {
 
@@ -36,6 +37,7 @@ template <class S>
 void smooth_forces(const Tree& tree, const S* p, const StateIn<S>& x, Data<S>& d, S* poses = nullptr) {
   const ForceInput<S> in{tree, p, x};
   kinematics(tree, p, x.q, d, poses);
+  keep_in_step();
   body_inertias(tree, p, d);
   tendon_lengths(tree, p, x.q, d);
   rnea_forward<S>(tree, vec3_at(p + tree.p.gravity), x.v, nullptr, d);
@@ -75,16 +77,19 @@ void solve_acceleration(const Tree& tree, const Constraints& cons, Implicit impl
   if (springy(cons))
     penalty_forces(tree, cons, p, in.q, in.v, static_cast<const Data<S>&>(d), c, d.tau.data());
   crba(tree, p, d);
+  keep_in_step();
   if (cons.rows > 0) {
     make_rows(tree, cons, p, in.q, in.v, d, c);
     if (c.in_play) std::copy(d.M.begin(), d.M.end(), c.mass.begin());
   }
+  keep_in_step();
   add_implicit(tree, implicit, p, in, d);
   factor(tree.dofs, d.M.data(), d.inverse_D.data());
   std::copy(d.tau.begin(), d.tau.end(), d.qacc.begin());
   solve_factored(tree.dofs, d.M.data(), d.inverse_D.data(), d.qacc.data());
   add_gyroscopic<S>(tree, p, in.v, d, d.qacc.data());
   if (cons.rows == 0) return;
+  keep_in_step();
   std::copy(d.qacc.begin(), d.qacc.end(), c.a.begin());
   if (!c.in_play) return;
   solve_constraints<S>(tree, cons, d.tau.data(), d.M.data(), d.inverse_D.data(), c);
@@ -245,6 +250,7 @@ void prepared_acceleration_vjp(const Tree& tree, const Constraints& cons, Implic
   } else {
     solve_factored(tree.dofs, d.M.data(), d.inverse_D.data(), d.lambda.data());
   }
+  keep_in_step();
   rnea_forward<S>(tree, vec3_at(p + tree.p.gravity), x.v, a, d);
   for (int i = 0; i < tree.nv; ++i) d.minus_lambda[i] = -lambda[i];
   virtual_velocities<S>(tree, d.minus_lambda.data(), d);
@@ -259,6 +265,7 @@ void prepared_acceleration_vjp(const Tree& tree, const Constraints& cons, Implic
   gyroscopic_vjp<S>(tree, p, x.v, d.lambda.data(), d.qacc.data(), wanted, bar.q, bar.v, bar.p, d);
   if (constrained) constraint_vjp<S>(tree, cons, p, x.q, x.v, a, wanted, {bar.q, bar.v, bar.p}, d, c);
   if (springy(cons)) penalty_vjp<S>(tree, cons, p, x.q, x.v, lambda, wanted, {bar.q, bar.v, bar.p}, d, c);
+  keep_in_step();
   smooth_forces_vjp<S>(in, {lambda, act_dot_bar, d.slope_bar.data(), wanted, bar}, a, external, d);
   const bool second = implicit != Implicit::none || parts_of(cons.contact).impulses || cons.noslip > 0;
   if (constrained && second)
@@ -272,6 +279,7 @@ void acceleration_vjp(const Tree& tree, const Constraints& cons, Implicit implic
                       const StateIn<S>& in, const S* poses, const S* act_dot_bar, const Wanted& wanted,
                       const StateBar<S>& bar, Data<S>& d, ConstraintData<S>& c) {
   prepare_acceleration_vjp(tree, cons, p, in, poses, wanted, d, c);
+  keep_in_step();
   prepared_acceleration_vjp(tree, cons, implicit, p, in, act_dot_bar, wanted, bar, d, c);
 }
 

@@ -3,6 +3,7 @@
 // (Stepper::tape_of_...).
 #pragma once
 
+#include "costate/rigid/step/in_step.h"
 #include "costate/rigid/step/step.h"
 
 namespace costate::rigid {
@@ -41,6 +42,7 @@ void evaluate(const Stepper& stepper, const S* p, const StateIn<S>& in, S* tape,
   Data<S>& d = w.d;
   if (tape) lie_on(stepper, tape, d);
   smooth_forces(stepper.tree, p, in, d, tape ? tape + stepper.tape_of_poses() : nullptr);
+  keep_in_step();
   solve_acceleration(stepper.tree, stepper.constraints, stepper.implicit, p, in, d, w.c);
   if (tape && stepper.constraints.rows > 0)
     std::copy(w.c.a.begin(), w.c.a.end(), tape + stepper.tape_of_constrained());
