@@ -48,10 +48,10 @@ class MoleculeSystem final : public System<Real>, public ScoredSystem<Real>, pub
     explicit Scratch(const MoleculeSystem& s) : values(s.compiled_, s.terms_) {}
     Side<S> values;
     std::optional<Side<Tangent>> tangents;  // made when they are first asked for
-    const Real* p = nullptr;  // of the run: they are in `values`
-    Real* p_bar = nullptr;    // of the run: `values` goes there at its end
-    bool numbers = true;      // of the run: beyond_forces
-    bool places = false;      // of the run: the tape has places
+    const Real* p = nullptr;                // of the run: they are in `values`
+    Real* p_bar = nullptr;                  // of the run: `values` goes there at its end
+    bool numbers = true;                    // of the run: beyond_forces
+    bool places = false;                    // of the run: the tape has places
   };
 
  public:

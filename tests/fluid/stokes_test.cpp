@@ -85,9 +85,9 @@ TEST(Stokes, WithoutViscosityPressureFallsAsDarcySays) {
   EXPECT_NEAR(end[system->signature().find(Role::state, "resisted").offset], 1.5 * 2 * (2 + 6) * 0.09, 1e-12);
 }
 
-// A still cylinder in a channel, made by a medium: J = int |grad u|^2 / 2 of dolfin-adjoint's control of Stokes
-// flow, without its control, and dJ/dr. Sharp ones, by finite elements: 47.3906311 and 46.534. Here both are
-// approached with second order: what two grids say together is within 1 %.
+// A still cylinder in a channel, made by a medium: J = int |grad u|^2 / 2 of dolfin-adjoint's control of
+// Stokes flow, without its control, and dJ/dr. Sharp ones, by finite elements: 47.3906311 and 46.534. Here
+// both are approached with second order: what two grids say together is within 1 %.
 TEST(Stokes, AMediumMakesACylinderWithItsShapeDerivative) {
   double J[2], slope[2];
   for (const int level : {0, 1}) {

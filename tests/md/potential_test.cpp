@@ -139,7 +139,7 @@ TEST(LennardJones, KnowsItsMinimumItsImagesAndItsCutoff) {
 }
 
 // The product with the Hessian is written by hand (`slopes`): with every way to end the interaction against
-// tangents of the force, which know nothing of it. The atoms are some inside the switch, some beyond the cutoff.
+// tangents of the force, which know nothing of it. Some atoms are inside the switch, some beyond the cutoff.
 TEST(LennardJones, ForceProductsOfEveryCutoffMatchDual) {
   for (const char* kind : {"lennard_jones", "lennard_jones_mixture"})
     for (const double cutoff : {0.0, 1.4})

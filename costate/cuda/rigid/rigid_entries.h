@@ -24,8 +24,8 @@ using Scalar = COSTATE_REAL;
 // With the most threads of a block: cuda_rigid.cpp.
 #define COSTATE_ENTRY(threads) extern "C" __global__ void __launch_bounds__(threads)
 
-// A warp takes its branches together (device_pack.h), and the warps of a block keep in step (in_step.h): all of
-// its threads go on if one of them has a world.
+// A warp takes its branches together (device_pack.h), and the warps of a block keep in step (in_step.h): all
+// of its threads go on if one of them has a world.
 #define COSTATE_WORLD                                                                           \
   const std::int64_t thread = std::int64_t(blockIdx.x) * blockDim.x + threadIdx.x;              \
   if (thread - threadIdx.x >= run.worlds) return;                                               \

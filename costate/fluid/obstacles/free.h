@@ -73,7 +73,8 @@ struct FreeBodies {
   // --- transpose -------------------------------------------------------------------------------------------
 
   void begin_transpose(int stages, Packed<Real> y_bar, const typename Bodies::To& bar) const;
-  // star is that of the stage (momentum.h, then let_move). star_bar, before the division, gets what pre_bar gets by way of the bodies.
+  // star is that of the stage (momentum.h, then let_move). star_bar, before the division, gets what pre_bar
+  // gets by way of the bodies.
   void transpose(FlowModel::Weights w, int stage, const typename Bodies::To& bar) const;
   // After it and the division: masks, centres, poses, dt.
   void transpose_bodies(FlowModel::Weights w, bool viscosity, const typename Bodies::To& bar) const;

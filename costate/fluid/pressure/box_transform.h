@@ -13,8 +13,8 @@ namespace costate::fluid {
 
 inline constexpr Index kTransformChunks = 16;  // of parallel work, each with scratch of its own
 
-// f(block, x, y) -> x or y, for blocks of P::lanes rows of a box, from `begin` to `end`: lane l of the packs x
-// is row l, and what f returns is written back. y is scratch; both have a pack per number of a row.
+// f(block, x, y) -> x or y, for blocks of P::lanes rows of a box, from `begin` to `end`: lane l of the packs
+// x is row l, and what f returns is written back. y is scratch; both have a pack per number of a row.
 template <class Real, class F>
 void blocks_of_rows(const Shape& shape, const Box& box, Index begin, Index end, Real* field,
                     NativePack<Real>* x, NativePack<Real>* y, const F& f) {

@@ -149,8 +149,8 @@ COSTATE_INLINE V nearest_whole(const V& t) {
   }
 }
 
-// The sum of all lanes, half to half: the same tree in every call. In registers: by memory it would be a sixth
-// of a force.
+// The sum of all lanes, half to half: the same tree in every call. In registers: by memory it would be a
+// sixth of a force.
 template <class V>
 COSTATE_INLINE value_t<V> sum_lanes(const V& v) {
   if constexpr (lanes_of<V> == 1) {

@@ -188,8 +188,8 @@ bool VerletList::is_good_in(const Kept& list, const std::vector<double>& box) co
   return least * (list.reach + list.skin) - 2 * std::sqrt(worst) >= list.reach;
 }
 
-// The next list takes a new place while there is room, then that of the list that was not used for the longest
-// time.
+// The next list takes a new place while there is room, then the place of the list that was not used for the
+// longest time.
 void VerletList::make_room() {
   const auto bytes = std::int64_t(atoms_) * (current().capacity * std::int64_t(sizeof(int)) + 24);
   const auto most = std::min(std::int64_t(kMostKept), kKeptBytes / bytes);

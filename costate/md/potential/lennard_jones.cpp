@@ -9,8 +9,8 @@
 // `cutoff` (0: none) drops pairs that are farther apart; with `shifted` = 1 the energy at the cutoff is taken
 // off; with `switch_from` the energy fades out between there and the cutoff (radial.h).
 // In terms of s = r^2: dU/ds = 4 epsilon (3 q^3 - 6 q^6) / s, dU/dsigma = 4 epsilon (12 q^6 - 6 q^3) / sigma,
-// d2U/ds2 = 4 epsilon (42 q^6 - 12 q^3) / s^2, d2U/ds dsigma = 4 epsilon (18 q^3 - 72 q^6) / (s sigma), and U is
-// linear in epsilon.
+// d2U/ds2 = 4 epsilon (42 q^6 - 12 q^3) / s^2, d2U/ds dsigma = 4 epsilon (18 q^3 - 72 q^6) / (s sigma), and U
+// is linear in epsilon.
 //
 // [1] Weeks, Chandler, Andersen: Role of repulsive forces ..., J. Chem. Phys. 54 (1971).
 // Tests: tests/md/potential_test.cpp.

@@ -17,7 +17,6 @@
 
 namespace costate::rigid {
 
-
 template <class S>
 class OnsetWatch {
  public:
