@@ -125,7 +125,7 @@ class RigidSystem final : public System<Real> {
   }
 
   // The transpose, carried on duals: its tangent is the second derivative.
-  void step_hvp(const StepContext&, const Inputs<Real>& in, const Inputs<Real>& in_dot, const Real* y_bar,
+  void step_hvp(const StepContext& at, const Inputs<Real>& in, const Inputs<Real>& in_dot, const Real* y_bar,
                 const Real* y_bar_dot, const Cotangents<Real>& bar, const Cotangents<Real>& bar_dot,
                 const Activity& active, Workspace& workspace) const override {
     Work<D>& w = dual_work(workspace);
@@ -143,6 +143,7 @@ class RigidSystem final : public System<Real> {
     store_dual(w.x_bar.data(), bar.x, bar_dot.x, stepper_.states());
     if (bar.u) store_dual(w.u_bar.data(), bar.u, bar_dot.u, stepper_.controls());
     if (bar.p) store_dual(w.p_bar.data(), bar.p, bar_dot.p, stepper_.tree.p.size);
+    if (w.split && !w.split->switches.empty()) static_cast<Scratch&>(workspace).diagnostics.switched(at.k);
   }
 
   typename System<Real>::Fault fault(const Inputs<Real>& in, int lane) const override {

@@ -276,6 +276,16 @@ Tangent<Real> Rollout<Real>::jvp(const Arguments<Real>& arguments, const Argumen
   return out;
 }
 
+// A second derivative knows one side of a jump, and nothing of how large it is.
+static void say_where_the_gradient_jumps(GradientReport& report) {
+  if (report.mode_switches.empty()) return;
+  report.label += report.label == "exact" ? " between switches of mode" : "; between switches of mode";
+  report.advice.push_back(
+      "the gradient itself jumps where a mode switches (mode_switches), and its rate of change is that of "
+      "one "
+      "side; before a Newton step crosses them, compare it with a difference of two gradients");
+}
+
 template <class Real>
 typename Rollout<Real>::HessianVector Rollout<Real>::hessian_vector(const Arguments<Real>& arguments,
                                                                     const Arguments<Real>& direction,
@@ -298,6 +308,8 @@ typename Rollout<Real>::HessianVector Rollout<Real>::hessian_vector(const Argume
   refuse_not_finite<Real>(out.product.x0, rate + " with respect to x0");
   refuse_not_finite(out.product, impl_->system->signature(), rate);
   out.gradient.report.conclude(std::numeric_limits<Real>::epsilon());
+  say_where_the_gradient_jumps(out.gradient.report);
+  out.product.report = out.gradient.report;
   return out;
 }
 

@@ -126,7 +126,9 @@ struct OneStep {
                  split.part_tape.data());
   }
   void end_transpose(const mask_t<S>& worlds, const mask_t<S>& cut) {
-    if constexpr (!is_dual<S>) {
+    if constexpr (is_dual<S>) {
+      if (any(worlds & cut)) split.switches.push_back(0);
+    } else {
       const S ended = select(worlds, S(1), S(0)), in_parts = select(cut, S(1), S(0));
       for (int l = 0; l < lanes_of<S>; ++l)
         if (lane(ended, l) > 0) note_transposed(l, 0, lane(in_parts, l) > 0, w, split);

@@ -122,6 +122,19 @@ TEST(Split, TheReportTellsTheTwoApart) {
   EXPECT_FALSE(h.report.mode_switches.empty());
 }
 
+// A second derivative is that of one side of an impact, and says so; without one it is exact.
+TEST(Split, SecondDerivativesSayWhereTheGradientJumps) {
+  for (const double speed : {-1.0, 1.0}) {
+    const Bounce b(ball("-10000 0", "RK4"), Onset::split, 100, {0.0513, speed});
+    Arguments<double> along = b.rollout.arguments();
+    along.x0 = {1, 0};
+    const auto [g, h] = Rollout<double>(b.system, {.steps = 100}).hessian_vector(b.at, along, *b.objective);
+    EXPECT_EQ(g.report.mode_switches.empty(), speed > 0);
+    for (const auto* report : {&g.report, &h.report})
+      EXPECT_EQ(report->label, speed > 0 ? "exact" : "exact between switches of mode") << report->to_text();
+  }
+}
+
 // A ball that turns back just where it would touch: the gap and its rate vanish together.
 TEST(Split, TheReportSaysWhereAnEventGrazes) {
   const Model model = ball("-10000 0", "RK4", "0 0 9.81");
