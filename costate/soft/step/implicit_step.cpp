@@ -13,11 +13,12 @@ namespace costate::soft {
 StepScratch::StepScratch(const Compiled& c) {
   const auto n3 = std::size_t(3 * c.n);
   for (auto* v : {&z, &y, &w, &r, &d, &trial, &wind, &zero, &mu, &refine, &x_bar, &w_bar, &rest_bar, &y_bar,
-                  &coupling, &held_x, &held_v})
+                  &coupling, &held_x, &held_v, &crease_bar})
     v->assign(n3, 0.0);
   massed.reserve(std::size_t(c.signature.parameters()));
   solve_work.assign(2 * n3, 0.0);
   kept.assign(std::size_t(c.kept), 0.0);
+  if (c.areas) areas.assign(std::size_t(c.areas->count()), 0.0), areas_bar = areas;
   exact.assign(n3, 0.0L);
   mass.assign(std::size_t(c.n), 0), mass_bar = mass;
   std::int64_t most = 0;
@@ -71,6 +72,8 @@ ImplicitStep::Numbers ImplicitStep::numbers(const In& in, const StepScratch& s) 
   m.x = in.x, m.v = in.x + n3;
   m.x_old = c_.copies == 4 ? in.x + 2 * n3 : in.x, m.v_old = c_.copies == 4 ? in.x + 3 * n3 : m.v;
   m.at = {nullptr, m.x, s.w.data(), p, in.u, m.rate, s.kept.data()};
+  m.at.crease = in.x + c_.crease_x();
+  m.at.areas = c_.areas ? s.areas.data() : nullptr;
   return m;
 }
 
@@ -85,6 +88,7 @@ void ImplicitStep::masses(const double* p, StepScratch& s) const {
   }
   c_.assembly->add(s.slots.data(), 1, s.mass.data());
   for (const auto& term : c_.terms) term->keep(p, s.kept.data());
+  if (c_.areas) c_.areas->of(p + c_.rest, s.areas.data());
   s.massed.assign(p, p + c_.signature.parameters());
 }
 
@@ -410,6 +414,7 @@ void ImplicitStep::finish(const In& in, const StepScratch& s, double* y) const {
   }
   c_.held.move(x, in.u, dt, y, y + n3);
   if (c_.copies == 4) std::copy(in.x, in.x + 2 * n3, y + 2 * n3);
+  if (c_.creases > 0) crease(numbers(in, s), s, y);
   if (s.carried) std::copy(s.carried->state.begin(), s.carried->state.end(), y + c_.carrier_x());
 }
 

@@ -41,9 +41,11 @@ struct StepScratch {
 
   std::vector<double> z, y, w, r, d, trial, mass, mass_bar, wind, zero;  // of vertices
   std::vector<double> slots, slots_w, slots_rest, sums, values, block_slots, blocks, kept;
-  std::vector<double> massed;          // the parameters that mass and kept are those of
-  std::vector<double> held_x, held_v;  // of held vertices: where the step takes them; of all: zero
+  std::vector<double> areas, areas_bar;  // of contact, and their tangents; empty: not weighted
+  std::vector<double> massed;            // the parameters that mass, kept and areas are those of
+  std::vector<double> held_x, held_v;    // of held vertices: where the step takes them; of all: zero
   std::vector<double> mu, refine, solve_work, x_bar, w_bar, rest_bar, y_bar, coupling;
+  std::vector<double> crease_bar;                   // of vertices: the cotangent of z that creases have
   solve::BlockCholesky cholesky, contact_cholesky;  // of the mesh, and of the mesh with what touches
   std::vector<long double> exact;
   SelfContact::Scratch contact;
@@ -123,6 +125,10 @@ class ImplicitStep {
   bool search(const Numbers& num, double& potential_now, StepScratch& s) const;
   // s.norm and s.forces, of everything that is to vanish at z.
   void measure(const Numbers& num, const double* z, StepScratch& s) const;
+  // creases.cpp
+  void crease(const Numbers& num, const StepScratch& s, double* y) const;
+  void crease_jvp(const In& dot, const Numbers& num, const StepScratch& s, double* y_dot) const;
+  void crease_vjp(const Numbers& num, const double* out_bar, const Bar& bar, StepScratch& s) const;
   // Of a carrier: carried_step.cpp. rest: the model's rest positions.
   void begin_carried(const In& in, const Numbers& num, StepScratch& s) const;
   void start_carried(const Numbers& num, StepScratch& s) const;
