@@ -36,6 +36,8 @@ class SelfContact {
     std::vector<double> base;
     std::vector<char> chosen;
     double margin = 0, reach = 0;
+    std::vector<double> touched;  // where `touching` was looked up, and with which reach
+    double touched_reach = 0;
     std::vector<PairLag<double>> lags;
     struct Box {
       double low[3], high[3];

@@ -49,9 +49,10 @@ struct StepScratch {
   solve::BlockCholesky cholesky, contact_cholesky;  // of the mesh, and of the mesh with what touches
   std::vector<long double> exact;
   SelfContact::Scratch contact;
-  bool analysed = false;    // contact_cholesky knows what touches
-  bool factored = false;    // the matrix and its factor are those of the solution
-  bool single = false;      // the factor at the solution is in single precision
+  std::vector<Assembly::Pair> analysed;  // the pairs whose order of elimination contact_cholesky has
+  bool factored = false;                 // the matrix and its factor are those of the solution
+  bool single = false;                   // the factor at the solution is in single precision
+  const solve::BlockCholesky* preconditioner = nullptr;  // whose factor is in single precision
   bool prepared = false;    // y, w, mass, wind and lags are those of the inputs that z is the solution of
   bool indefinite = false;  // conjugate gradients ended at a negative curvature
   int rounds = 0;           // of the last conjugate gradients
@@ -117,10 +118,14 @@ class ImplicitStep {
   bool exact_direction(const Numbers& num, StepScratch& s, bool convex = false) const;
   bool approximate_direction(double accuracy, StepScratch& s) const;
   bool conjugate_gradients(double accuracy, StepScratch& s) const;
+  bool touching(const StepScratch& s) const;
+  solve::BlockCholesky& cholesky_of(StepScratch& s) const;
   bool factor(StepScratch& s, double shift) const;
+  bool factor_single(StepScratch& s) const;
   void solve_with_factor(double* b, StepScratch& s) const;
   void multiply(const double* x, double* y, const StepScratch& s) const;
   void start(const In& in, const Numbers& num, StepScratch& s) const;
+  double start_lower(const Numbers& num, double step, StepScratch& s) const;
   void stay_where_lower(const In& in, const Numbers& num, StepScratch& s) const;
   bool search(const Numbers& num, double& potential_now, StepScratch& s) const;
   // s.norm and s.forces, of everything that is to vanish at z.

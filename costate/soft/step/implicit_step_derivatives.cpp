@@ -13,8 +13,9 @@ void ImplicitStep::factor_at_solution(const Numbers& m, StepScratch& s) const {
   if (c_.self) c_.self->find(s.z.data(), nullptr, m.at.p, s.contact);
   matrix(m, s.z.data(), false, s);
   // Large bodies: half of the time, and refinement makes up for the digits.
-  const bool only_mesh = !c_.self || s.pairs.size() == c_.assembly->pairs().size();
-  s.single = c_.n >= kManyVertices && only_mesh && s.cholesky.factor_single(s.blocks.data());
+  // A robot's forces are found with this factor as it is.
+  const bool refined = !s.carried || !touching(s);
+  s.single = c_.n >= kManyVertices && refined && factor_single(s);
   if (!s.single) factor_exactly(s);
   s.factored = true;
 }
@@ -59,7 +60,7 @@ void ImplicitStep::solve_refined(double* b, StepScratch& s) const {
     if (!c_.free[k / 3]) b[k] = 0;
   std::copy(b, b + n3, s.d.begin());
   const auto solve = [&](double* x) {
-    s.single ? s.cholesky.solve_single(x, s.solve_work.data()) : solve_with_factor(x, s);
+    s.single ? s.preconditioner->solve_single(x, s.solve_work.data()) : solve_with_factor(x, s);
   };
   const auto norm = [&](const double* v) {
     double sum = 0;
