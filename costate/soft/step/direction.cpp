@@ -3,7 +3,7 @@
 //   few vertices    a factorisation of H per iteration
 //   many            conjugate gradients on H, to what the tolerance of the step can see [1]. The
 //                   preconditioner is a factor in single precision of the first H of the step, with what
-//                   touched then
+//                   touched then; while barriers are far from balance, of each H
 //
 // The second way needs one factorisation per step in half of the time, where the first one needs two or more.
 // The factor is never older than the step: a step is a function of its inputs. Where H is not positive
@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kMostIterations = 60;
 constexpr int kMostWithAnOldFactor = 20;
-constexpr double kFar = 0.1;
+constexpr double kFar = 0.1;          // residual over forces: so large where barriers are far from balance
 constexpr int kRoundsOfAFactor = 10;  // rounds of conjugate gradients that take as long as a factorisation
 
 double dot(const std::vector<double>& a, const std::vector<double>& b) {
