@@ -38,6 +38,8 @@ struct SoftMaterial {
   double thickness = 1e-3;                 // m: multiplies the stress of the membrane
   double bending = 0;            // J: W = bending 3 |e|^2/(A0 + A1) (theta - theta_rest)^2 per inner edge
   double bending_viscosity = 0;  // J s. With both zero edges are free, and neither is a parameter
+  // 1/m: what is bent further keeps a crease, which is a state ("part/<part>/crease" [rad]); 0: nothing does
+  double yield_curvature = 0;
 };
 
 enum class Cells { tetrahedra, quadratic_tetrahedra, hexahedra, triangles, rods };
@@ -76,9 +78,11 @@ struct Obstacle {
 
 // Barriers keep surfaces apart (contact/barrier.h): nothing that starts apart ever meets.
 struct SoftContact {
-  bool self = false;         // surfaces touch each other and themselves, not only obstacles
-  double distance = 1e-3;    // m: where a barrier begins
-  double stiffness = 1e4;    // J/m^2
+  bool self = false;       // surfaces touch each other and themselves, not only obstacles
+  double distance = 1e-3;  // m: where a barrier begins
+  double stiffness = 1e4;  // J/m^2; area_weighted: Pa/m
+  // Barriers count by the area that they stand for, so that a finer mesh feels the same contact.
+  bool area_weighted = false;
   double friction = 0;       // of surfaces with each other
   double slip_speed = 0.01;  // m/s: below it friction sticks, creeping
 };

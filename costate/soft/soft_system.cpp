@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "costate/core/error.h"
+#include "costate/soft/elements/hinge_term.h"
 #include "costate/soft/laws/law.h"
 #include "costate/soft/step/carried_scratch.h"
 #include "costate/soft/step/implicit_step.h"
@@ -143,6 +144,8 @@ std::vector<double> soft_state(const SoftModel& model, const std::vector<double>
     const std::vector<double> now = state;
     state.insert(state.end(), now.begin(), now.end());
   }
+  for (const Part& part : model.parts)  // no creases yet
+    if (creases(model, part)) state.resize(state.size() + hinges_of(part).size() / 4, 0.0);
   if (model.carrier) {
     const std::vector<double> carried = model.carrier->initial_state();
     state.insert(state.end(), carried.begin(), carried.end());

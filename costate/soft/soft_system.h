@@ -1,6 +1,7 @@
 // Soft bodies and cloth as a System: implicit steps with exact derivatives with respect to everything.
 //
 //   state      "x" [m], "v" [m/s]: 3 numbers per vertex; with bdf2 also "x_old", "v_old" of the step before;
+//              "part/<name>/crease" [rad] of triangles that crease, one number per inner edge;
 //              then those of the carrier as "model/q", "model/v", "model/act"
 //   control    "hold/<name>/velocity" [m/s] of driven holds, "hold/<name>/spin" [rad/s] of those that turn,
 //              "drive/<material>/<number>", "drive/<part>/pressure" [Pa], "drive/wind" [m/s] of driven ones;

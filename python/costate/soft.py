@@ -2,8 +2,8 @@
 from . import _core
 from ._recipe import remembered
 
-__all__ = ["ball_mesh", "block_mesh", "bodies", "cloth_mesh", "contact_friction", "contact_pair", "mass_spring", "read_mesh", "rod_mesh",
-           "shirt_mesh", "tube_mesh", "write_mesh"]
+__all__ = ["ball_mesh", "block_mesh", "bodies", "cloth_mesh", "contact_friction", "contact_pair", "contact_surface",
+           "mass_spring", "read_mesh", "rod_mesh", "shirt_mesh", "tube_mesh", "write_mesh"]
 
 mass_spring = remembered(_core.soft.mass_spring, "costate.soft")
 bodies = remembered(_core.soft.bodies, "costate.soft")
@@ -11,6 +11,7 @@ ball_mesh = _core.soft.ball_mesh
 cloth_mesh = _core.soft.cloth_mesh
 block_mesh = _core.soft.block_mesh
 contact_pair = _core.soft.contact_pair
+contact_surface = _core.soft.contact_surface
 contact_friction = _core.soft.contact_friction
 read_mesh = _core.soft.read_mesh
 rod_mesh = _core.soft.rod_mesh

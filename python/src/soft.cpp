@@ -16,6 +16,7 @@
 #include "costate/io/model/load_model.h"
 #include "costate/io/text/cell_mesh.h"
 #include "costate/soft/contact/pair_derivatives.h"
+#include "costate/soft/contact/self_contact.h"
 #include "costate/soft/laws/law.h"
 #include "costate/soft/laws/rod_law.h"
 #include "costate/soft/mesh/procedural.h"
@@ -73,6 +74,7 @@ soft::SoftMaterial material_of(nb::handle given, std::size_t index) {
   reader.read("warp", m.warp);
   reader.read("bending", m.bending);
   reader.read("bending_viscosity", m.bending_viscosity);
+  reader.read("yield_curvature", m.yield_curvature);
   reader.finish();
   return m;
 }
@@ -151,6 +153,7 @@ SystemHandle bodies(const ArrayLike& rest, const nb::list& parts, const nb::list
   if (!contact.is_none()) {
     DictionaryReader reader(contact, "contact");
     reader.read("self", m.contact.self);
+    reader.read("area_weighted", m.contact.area_weighted);
     reader.read("distance", m.contact.distance);
     reader.read("stiffness", m.contact.stiffness);
     reader.read("friction", m.contact.friction);
@@ -261,6 +264,37 @@ Array contact_friction(const ArrayLike& points, const ArrayLike& moved, double f
   return to_numpy(std::move(force), {4, 3});
 }
 
+// All pairs of a surface that touch.
+nb::dict contact_surface(const ArrayLike& rest, const ArrayLike& triangles, const ArrayLike& x,
+                         double distance, double stiffness, bool area_weighted) {
+  std::vector<double> p = to_rows(rest, "rest", 3);
+  const std::size_t n3 = p.size();
+  const std::vector<double> z = x.is_none() ? p : to_rows(x, "x", 3);
+  if (z.size() != n3) throw Error("x and rest have as many vertices");
+  const std::vector<int> faces = to_indices(triangles, "triangles", 3);
+  for (const int v : faces)
+    if (v < 0 || 3 * std::size_t(v) >= n3)
+      throw Error("a triangle names vertex " + std::to_string(v) + ", but there are " +
+                  std::to_string(n3 / 3));
+  const soft::ContactAreas areas(int(n3 / 3), faces, {});
+  std::vector<double> of(std::size_t(areas.count())), gradient(n3, 0.0);
+  areas.of(p.data(), of.data());
+  p.insert(p.end(), {stiffness, distance, 0, 1, 1});  // no friction
+  const auto k = std::int64_t(n3);
+  const soft::SelfContact contact(std::vector<char>(n3 / 3, 1), faces, {}, {p.data(), n3}, distance,
+                                  {0, k, k + 1, k + 2, k + 3, k + 4}, area_weighted ? &areas : nullptr);
+  soft::SelfContact::Scratch s;
+  soft::At at{z.data(), z.data(), z.data(), p.data(), nullptr, 0, nullptr};
+  at.areas = of.data();
+  contact.find(z.data(), nullptr, p.data(), s);
+  nb::dict found;
+  found["energy"] = contact.energy(at, s);
+  contact.residual(at, gradient.data(), s);
+  found["pairs"] = s.touching.size();
+  found["gradient"] = to_numpy(std::move(gradient), {n3 / 3, 3});
+  return found;
+}
+
 void bind_bodies(nb::module_& s) {
   s.def(
       "bodies", &bodies, "rest"_a, "parts"_a, "materials"_a, nb::kw_only(), "holds"_a = nb::list(),
@@ -277,6 +311,7 @@ void bind_bodies(nb::module_& s) {
       "materials   [{'name': 'cotton', 'law': 'stvk', 'E': 1e5, 'nu': 0.3, 'density': 0.2, 'thickness': "
       "1e-3, "
       "'bending': 1e-5}, ...];\n"
+      "            'yield_curvature': 30 makes triangles keep creases where they are bent further\n"
       "            laws of solids: neo_hookean, neo_hookean_j, neo_hookean_simple, neo_hookean_stable, "
       "fixed_corotated,\n"
       "            corotated, arap, stvk, hencky, mooney_rivlin (c1, c2, bulk), fung (c, b1, b2, bulk); of "
@@ -299,7 +334,8 @@ void bind_bodies(nb::module_& s) {
       "0.3}, "
       "...]; or\n"
       "            'shape': 'ball' with a 'radius'\n"
-      "contact     {'self': True, 'distance': 1e-3, 'stiffness': 1e4, 'friction': 0.3, 'slip_speed': 0.01}\n"
+      "contact     {'self': True, 'distance': 1e-3, 'stiffness': 1e4, 'friction': 0.3, 'slip_speed': 0.01,\n"
+      "            'area_weighted': True}: barriers count by their area, and stiffness is in Pa/m\n"
       "integrator  'euler', 'bdf2', 'midpoint', or 'still': a step goes to the state of rest\n"
       "tolerance   of the residual of a step, relative to the forces: about the error of a gradient\n"
       "model       a file of rigid bodies (MJCF, URDF), which starts at `keyframe`: a hold with 'body': "
@@ -361,6 +397,12 @@ void bind_meshes(nb::module_& s) {
 }
 
 void bind_contact(nb::module_& s) {
+  s.def("contact_surface", &contact_surface, "rest"_a, "triangles"_a, "x"_a = nb::none(), nb::kw_only(),
+        "distance"_a = 1e-3, "stiffness"_a = 1.0, "area_weighted"_a = false,
+        "The barriers of all pairs of a surface that touch at positions x (n, 3): {'energy', 'gradient' (n, "
+        "3),\n"
+        "'pairs': their number}. rest: the shape without stress, which areas and nearly parallel edges are "
+        "of.");
   s.def(
       "contact_pair", &contact_pair, "points"_a, nb::kw_only(), "edges"_a = false, "distance"_a = 1e-3,
       "stiffness"_a = 1.0, "parallel"_a = 0.0,

@@ -110,6 +110,38 @@ def test_friction_is_the_toolkits(number):
         near(ours, -friction * normal_force * f * np.outer(w, u), 1e-12)
 
 
+# Two sheets that lie on each other, no edges of them nearly parallel: the toolkit's mollifier is another one.
+@pytest.mark.parametrize("weighted", [False, True])
+def test_barriers_of_surfaces_are_the_toolkits_by_area_too(weighted):
+    rng = np.random.default_rng(2)
+    rest, faces = (np.array(a) for a in costate.soft.cloth_mesh([0.2, 0.2], [6, 6]))
+    turn = np.array([[np.cos(0.3), -np.sin(0.3), 0], [np.sin(0.3), np.cos(0.3), 0], [0, 0, 1]])
+    rest = np.vstack([rest, rest * [1.1, 0.9, 1] @ turn.T + [0.01, -0.02, 0.5]])
+    faces = np.asfortranarray(np.vstack([faces, faces + len(rest) // 2]), dtype=np.int32)
+    x = rest + 5e-4 * rng.standard_normal(rest.shape)
+    x[len(x) // 2:, 2] -= 0.495
+    reach, stiffness = 0.01, 400.0
+    edges = ipctk.edges(faces)
+    mesh = ipctk.CollisionMesh(np.asfortranarray(rest), edges, faces)
+    collisions = ipctk.NormalCollisions()
+    collisions.use_area_weighting = weighted
+    collisions.build(mesh, np.asfortranarray(x), reach)
+    assert len(collisions) > 100
+    energy, gradient = 0.0, np.zeros_like(x)
+    for k in range(len(collisions)):
+        c = collisions[k]
+        at = c.dof(np.asfortranarray(x), edges, faces)
+        d = np.sqrt(c.compute_distance(at))
+        energy += c.weight * ipctk.barrier(d, reach)
+        slope = c.weight * ipctk.barrier_first_derivative(d, reach) / (2 * d) * c.compute_distance_gradient(at)
+        assert not c.is_mollified() or c.mollifier(at) == 1
+        for i, v in enumerate(c.vertex_ids(edges, faces)[:c.num_vertices()]):
+            gradient[v] += slope[3 * i:3 * i + 3]
+    ours = costate.soft.contact_surface(rest, faces, x, distance=reach, stiffness=stiffness, area_weighted=weighted)
+    near(ours["energy"], stiffness * energy)
+    near(ours["gradient"], stiffness * gradient, 1e-12)
+
+
 SCENES = sorted(p.name for p in (Path(__file__).parents[2] / "scenes").glob("*.toml") if "soft" in tomllib.loads(p.read_text()))
 
 

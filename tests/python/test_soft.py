@@ -23,6 +23,20 @@ def test_a_cloth_on_two_moving_corners_has_a_right_gradient():
         assert result.passed, result
 
 
+# Folded to an angle over a hinge of width 1/3 m, a sheet keeps a crease of that angle less the yield.
+def test_what_is_bent_beyond_its_yield_keeps_a_crease():
+    rest = [[0, 0, 0], [0, 1, 0], [-1, 0.5, 0], [1, 0.5, 0]]
+    x = [*rest[:3], [np.cos(1.2), 0.5, np.sin(1.2)]]
+    system = costate.soft.bodies(
+        rest, [{"name": "sheet", "cells": "triangles", "vertices": [[0, 1, 2], [1, 0, 3]]}],
+        [{"name": "paper", "law": "stvk", "density": 0.6, "bending": 0.05, "yield_curvature": 0.6}],
+        holds=[{"vertices": [0, 1, 2, 3]}], x=x)
+    sim = system.rollout(1, active=["material/paper/yield_curvature"])
+    value, gradient = sim.value_and_grad({}, loss=costate.loss.final("part/sheet/crease", [0.0]))
+    assert value == pytest.approx((1.2 - 0.6 / 3) ** 2 / 2, rel=1e-12)
+    assert gradient.parameters["material/paper/yield_curvature"] == pytest.approx(-(1.2 - 0.6 / 3) / 3, rel=1e-12)
+
+
 # The shape depends on density gravity / E alone.
 def test_a_state_of_rest_depends_on_the_ratio_of_stiffness_to_weight():
     vertices, cells = costate.soft.block_mesh([1.0, 0.1, 0.1], [6, 1, 1], cells="quadratic_tetrahedra")

@@ -87,7 +87,25 @@ TEST(SoftMeshTest, ABallOfCubesIsThatOfDiffPd) {
   EXPECT_EQ(ball.vertices.size(), 2469U);
 }
 
+TEST(SoftMeshTest, ARingIsClosedAndTheRightWayRound) {
+  const SoftMesh ring = ring_of_hexahedra(.1, .04, {12, 2});
+  EXPECT_EQ(ring.vertices.size(), 3U * 12 * 9);
+  EXPECT_EQ(ring.cells.size(), 8U * 12 * 4);
+  SoftModel m{.materials = {{.name = "m", .law = "arap"}}};
+  add_part(m, "ring", Cells::hexahedra, ring, 0);
+  EXPECT_NO_THROW(soft_bodies<double>(m));  // all volumes are positive
+  const auto edges = edges_by_triangles(surface_of(m.parts[0]));
+  ASSERT_EQ(edges.size(), 1U);  // every edge of its surface has two triangles
+  EXPECT_EQ(edges.begin()->first, 2);
+}
+
 TEST(SoftMeshTest, BadNumbersAreErrors) {
+  test::expect_error([] { return ring_of_hexahedra(.1, .2, {8, 2}).cells; }, "half its thickness", "");
+  test::expect_error(
+      [] {
+        return ring_of_hexahedra(.1, .04, {2, 2}).cells;
+      },
+      "a ring of 2 cells around", "3 or more around");
   test::expect_error([] { return ball_of_cubes(0, 4).cells; }, "a positive radius", "");
   test::expect_error(
       [] {

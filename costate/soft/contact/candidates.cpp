@@ -155,6 +155,11 @@ void SelfContact::find(const double* z, const double* step, const double* p, Scr
 // The candidates within reach at z.
 void SelfContact::touch(const At& at, Scratch& s) const {
   const double reach = at.p[at_.reach];
+  const std::span<const double> all(at.z, std::size_t(3 * vertices_));
+  if (s.touched_reach == reach && std::equal(all.begin(), all.end(), s.touched.begin(), s.touched.end()))
+    return;  // energy, residual and matrix ask one after the other
+  s.touched.assign(all.begin(), all.end());
+  s.touched_reach = reach;
   select(s.candidates, s.touching, s.chosen, [&](TouchingPair& pair) {
     const Four z = four(pair, at.z);
     if (far_apart(pair.edges, z, reach)) return false;

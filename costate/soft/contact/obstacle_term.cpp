@@ -35,8 +35,8 @@ class ObstacleTerm final : public Term {
   }
 
   void energy(const At& at, double* values) const override {
-    const Numbers<double> m = numbers(at.p);
     for (std::int64_t e = 0; e < groups_.count(); ++e) {
+      const Numbers<double> m = numbers(e, at);
       const V z = point(e, at.z);
       const double d = distance(z, m).d;
       values[e] = d > 0 ? m.stiffness * barrier(d, m.reach).value : std::numeric_limits<double>::infinity();
@@ -47,13 +47,12 @@ class ObstacleTerm final : public Term {
     }
   }
   void residual(const At& at, double* slots) const override {
-    const Numbers<double> m = numbers(at.p);
     for (std::int64_t e = 0; e < groups_.count(); ++e)
-      put(force<double>(point(e, at.z), point(e, at.x), m, at.rate != 0), slots + 3 * e);
+      put(force<double>(point(e, at.z), point(e, at.x), numbers(e, at), at.rate != 0), slots + 3 * e);
   }
   void matrix(const At& at, double* blocks) const override {
-    const Numbers<double> m = numbers(at.p);
     for (std::int64_t e = 0; e < groups_.count(); ++e) {
+      const Numbers<double> m = numbers(e, at);
       const V z = point(e, at.z);
       const Distance<double> now = distance(z, m);
       const Barrier<double> b = barrier(now.d, m.reach);
@@ -79,6 +78,8 @@ class ObstacleTerm final : public Term {
         double in[kInputs] = {};
         for (int i = 0; i < 3; ++i) in[i] = dot.x ? dot.x[3 * vertex(e) + i] : 0;
         for (int i = 3; dot.p && i < kInputs; ++i) in[i] = i == 6 && !ball_ ? 0 : dot.p[place(i)];
+        if (at.areas)
+          in[7] = in[7] * at.areas[vertex(e)] + (dot.areas ? at.p[at_.stiffness] * dot.areas[vertex(e)] : 0);
         const Vec3<D> r = seeded(e, at);
         for (int i = 0; i < kInputs; ++i) sum += in[i] * V{r.x.d[i], r.y.d[i], r.z.d[i]};
       }
@@ -96,6 +97,9 @@ class ObstacleTerm final : public Term {
         const double in_bar = m.x * r.x.d[i] + m.y * r.y.d[i] + m.z * r.z.d[i];
         if (i < 3)
           bar.x[3 * e + i] = in_bar;
+        else if (i == 7 && at.areas)
+          bar.p[at_.stiffness] += at.areas[vertex(e)] * in_bar,
+              bar.areas[vertex(e)] += at.p[at_.stiffness] * in_bar;
         else if (i != 6 || ball_)
           bar.p[place(i)] += in_bar;
       }
@@ -103,9 +107,9 @@ class ObstacleTerm final : public Term {
   }
 
   double longest(const At& at, const double* step) const override {
-    const Numbers<double> m = numbers(at.p);
     double longest = 1;
     for (std::int64_t e = 0; e < groups_.count(); ++e) {
+      const Numbers<double> m = numbers(e, at);
       const V z = point(e, at.z), s = point(e, step);
       const double d = distance(z, m).d;
       if (norm(s) < d) continue;
@@ -125,9 +129,8 @@ class ObstacleTerm final : public Term {
     return longest;
   }
   std::int64_t undefined(const At& at) const override {
-    const Numbers<double> m = numbers(at.p);
     for (std::int64_t e = 0; e < groups_.count(); ++e)
-      if (!(distance(point(e, at.z), m).d > 0)) return e;
+      if (!(distance(point(e, at.z), numbers(e, at)).d > 0)) return e;
     return -1;
   }
   std::string complaint(std::int64_t e) const override {
@@ -168,10 +171,11 @@ class ObstacleTerm final : public Term {
                                        at_.dt};
     return all[i];
   }
-  Numbers<double> numbers(const double* p) const {
+  Numbers<double> numbers(std::int64_t e, const At& at) const {
+    const double* p = at.p;
     return {{p[at_.place], p[at_.place + 1], p[at_.place + 2]},
             ball_ ? p[at_.radius] : 0,
-            p[at_.stiffness],
+            stiffness(e, at),
             p[at_.reach],
             p[at_.friction],
             p[at_.slip_speed] * p[at_.dt]};
@@ -208,13 +212,17 @@ class ObstacleTerm final : public Term {
     const Vec3<S> u = tangent(lag, z - x);
     return r + (m.friction * lag.force * slip(norm(u), m.e).over) * u;
   }
+  double stiffness(std::int64_t e, const At& at) const {
+    return at.areas ? at.areas[vertex(e)] * at.p[at_.stiffness] : at.p[at_.stiffness];
+  }
   bool touches(std::int64_t e, const At& at) const {
-    const Numbers<double> m = numbers(at.p);
+    const Numbers<double> m = numbers(e, at);
     return distance(point(e, at.z), m).d < m.reach || distance(point(e, at.x), m).d < m.reach;
   }
   Vec3<D> seeded(std::int64_t e, const At& at) const {
     const auto number = [&](int i) {
       if (i < 3) return D::variable(at.x[3 * vertex(e) + i], i);
+      if (i == 7) return D::variable(stiffness(e, at), i);
       return i == 6 && !ball_ ? D(0.0) : D::variable(at.p[place(i)], i);
     };
     const V z = point(e, at.z);

@@ -1,8 +1,8 @@
 // Contact of vertices with obstacles: planes and balls that stay where they are.
 //
 //   d(z) = n.(z - c)  or  |z - c| - R           distance to the obstacle, with unit normal n(z)
-//   W = stiffness b(d(z)) + friction lambda f0(|u|)
-//   lambda = -stiffness b'(d(x)),  u = (I - n n')(z - x) with the normal n(x): both of the start of the step
+//   W = A stiffness b(d(z)) + friction lambda f0(|u|)    A = 1, or the area of the vertex (contact_areas.h)
+//   lambda = -A stiffness b'(d(x)),  u = (I - n n')(z - x) with the normal n(x): both of the step's start
 //
 // Normal force and tangent plane are lagged: r is the gradient of an energy, H is symmetric, and the
 // dependence on x is part of the derivatives (of the tangent too: mu . r is a smooth function of x). The

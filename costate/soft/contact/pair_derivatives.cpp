@@ -17,10 +17,22 @@ Vec3<S> variable(const V& v, int i) {
   return {S::variable(v.x, i), S::variable(v.y, i + 1), S::variable(v.z, i + 2)};
 }
 
+// Without its negative part, but for a mollified pair: b'' > 0 along the gradient of the distance, and b' < 0
+// across, where distances curve upwards. False: the pair is mollified.
+bool steepest(const TouchingPair& pair, const Four& z, const PairNumbers<double>& p, double* H) {
+  const PairState<double> s = pair_state(pair.edges, pair.kind, z.x, p.parallel);
+  if (s.m.active) return false;
+  const double curve = p.stiffness * barrier(s.d, p.reach).curve / (s.d * s.d);
+  for (int i = 0; i < 12; ++i)
+    for (int j = 0; j < 12; ++j) H[12 * i + j] = curve * s.w[i / 3] * s.w[j / 3] * s.c[i % 3] * s.c[j % 3];
+  return true;
+}
+
 }  // namespace
 
 void pair_matrix(const TouchingPair& pair, const Four& z, const PairNumbers<double>& p, bool convex,
                  double* H) {
+  if (convex && steepest(pair, z, p, H)) return;
   using D12 = Dual<double, 12>;
   Vec3<D12> x[4], g[4];
   for (int i = 0; i < 4; ++i) x[i] = variable<D12>(z.x[i], 3 * i);

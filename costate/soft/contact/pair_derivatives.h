@@ -41,7 +41,7 @@ inline bool far_apart(bool edges, const Four& x, double reach) {
          gap(x.x[0].z, x.x[1].z, x.x[2].z, x.x[3].z) > reach;
 }
 
-// convex: without the negative eigenvalues.
+// convex: without the negative eigenvalues; of a pair that is not mollified, only along its distance.
 void pair_matrix(const TouchingPair& pair, const Four& z, const PairNumbers<double>& p, bool convex,
                  double* H);
 

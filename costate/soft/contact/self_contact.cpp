@@ -45,8 +45,13 @@ Slide slide(const TouchingPair& pair, const PairLag<double>& lag, const At& at, 
 }  // namespace
 
 SelfContact::SelfContact(std::vector<char> free, std::vector<int> triangles, std::vector<int> segments,
-                         std::span<const double> rest, double reach, const SelfContactPlaces& places)
-    : vertices_(int(free.size())), free_(std::move(free)), triangles_(std::move(triangles)), at_(places) {
+                         std::span<const double> rest, double reach, const SelfContactPlaces& places,
+                         const ContactAreas* areas)
+    : vertices_(int(free.size())),
+      free_(std::move(free)),
+      triangles_(std::move(triangles)),
+      at_(places),
+      areas_(areas) {
   points_ = triangles_;
   points_.insert(points_.end(), segments.begin(), segments.end());
   std::sort(points_.begin(), points_.end());
@@ -87,6 +92,18 @@ double SelfContact::parallel(const TouchingPair& pair, const double* rest) const
   return 1e-3 * squared_norm(X.x[1] - X.x[0]) * squared_norm(X.x[3] - X.x[2]);
 }
 
+// Of the areas, their tangents alike: it is linear in them.
+double SelfContact::weight(const TouchingPair& pair, const double* areas) const {
+  if (!pair.edges) return 0.25 * areas[pair.v[0]];
+  return 0.25 * (areas[areas_->edge(pair.v[0], pair.v[1])] + areas[areas_->edge(pair.v[2], pair.v[3])]);
+}
+
+PairNumbers<double> SelfContact::numbers(const TouchingPair& pair, const At& at) const {
+  const double stiffness = at.p[at_.stiffness];
+  return {areas_ ? stiffness * weight(pair, at.areas) : stiffness, at.p[at_.reach],
+          parallel(pair, at.p + at_.rest)};
+}
+
 void SelfContact::lag(const At& at, double ahead, Scratch& s) const {
   find(at.x, nullptr, at.p, s, ahead);
   At there = at;
@@ -95,8 +112,7 @@ void SelfContact::lag(const At& at, double ahead, Scratch& s) const {
   s.lagged.clear(), s.lags.clear();
   for (const TouchingPair& pair : s.touching) {
     const Four x = four(pair, at.x);
-    const PairLag<double> lag = pair_lag(
-        pair.edges, pair.kind, x.x, {at.p[at_.stiffness], at.p[at_.reach], parallel(pair, at.p + at_.rest)});
+    const PairLag<double> lag = pair_lag(pair.edges, pair.kind, x.x, numbers(pair, at));
     if (!std::isfinite(lag.force))
       throw Error({in_words(pair) + " meet at the start of a step",
                    {},
@@ -112,9 +128,7 @@ double SelfContact::energy(const At& at, Scratch& s) const {
   double sum = 0;
   for (const TouchingPair& pair : s.touching) {
     const Four z = four(pair, at.z);
-    sum += pair_energy(
-        pair.edges, pair.kind, z.x,
-        PairNumbers<double>{at.p[at_.stiffness], at.p[at_.reach], parallel(pair, at.p + at_.rest)});
+    sum += pair_energy(pair.edges, pair.kind, z.x, numbers(pair, at));
   }
   if (std::isnan(sum)) return std::numeric_limits<double>::infinity();
   const double friction = at.p[at_.friction], e = at.p[at_.slip_speed] * at.p[at_.dt];
@@ -133,9 +147,7 @@ double SelfContact::residual(const At& at, double* r, Scratch& s) const {
   for (const TouchingPair& pair : s.touching) {
     const Four z = four(pair, at.z);
     V g[4];
-    pair_gradient(pair.edges, pair.kind, z.x,
-                  PairNumbers<double>{at.p[at_.stiffness], at.p[at_.reach], parallel(pair, at.p + at_.rest)},
-                  g);
+    pair_gradient(pair.edges, pair.kind, z.x, numbers(pair, at), g);
     for (int i = 0; i < 4; ++i) add(g[i], r, pair.v[i]), squares += squared_norm(g[i]);
   }
   const double friction = at.p[at_.friction], e = at.p[at_.slip_speed] * at.p[at_.dt];
@@ -175,8 +187,7 @@ void SelfContact::matrix(const At& at, Scratch& s) const {
   for (const TouchingPair& pair : s.touching) {
     const Four z = four(pair, at.z);
     double H[144];
-    pair_matrix(pair, z, {at.p[at_.stiffness], at.p[at_.reach], parallel(pair, at.p + at_.rest)}, at.convex,
-                H);
+    pair_matrix(pair, z, numbers(pair, at), at.convex, H);
     for (int a = 0; a < 4; ++a)
       for (int b = 0; b < 4; ++b) {
         if (pair.v[a] < pair.v[b]) continue;
@@ -233,13 +244,11 @@ double SelfContact::longest(const At& at, const double* step, const Scratch& s) 
 
 void SelfContact::residual_jvp(const At& at, const AtDot& dot, double* r_dot, Scratch& s) const {
   touch(at, s);
-  const auto numbers = [&](const TouchingPair& pair) {
-    return PairNumbers<double>{at.p[at_.stiffness], at.p[at_.reach], parallel(pair, at.p + at_.rest)};
-  };
   const auto rates = [&](const TouchingPair& pair, double(&rate)[3]) {
     rate[0] = rate[1] = rate[2] = 0;
     if (!dot.p) return;
     rate[0] = dot.p[at_.stiffness], rate[1] = dot.p[at_.reach];
+    if (areas_) rate[0] = rate[0] * weight(pair, at.areas) + at.p[at_.stiffness] * weight(pair, dot.areas);
     if (!pair.edges) return;
     const Four X = four(pair, at.p + at_.rest), X_dot = four(pair, dot.p + at_.rest);
     for (const int i : {0, 2}) {
@@ -252,7 +261,7 @@ void SelfContact::residual_jvp(const At& at, const AtDot& dot, double* r_dot, Sc
     double rate[3];
     rates(pair, rate);
     Vec3<D3> g[4];
-    numbers_of_touch(pair, four(pair, at.z), numbers(pair), g);
+    numbers_of_touch(pair, four(pair, at.z), numbers(pair, at), g);
     for (int i = 0; i < 4; ++i)
       for (int k = 0; k < 3; ++k) add(rate[k] * V{g[i].x.d[k], g[i].y.d[k], g[i].z.d[k]}, r_dot, pair.v[i]);
   }
@@ -277,21 +286,24 @@ void SelfContact::residual_jvp(const At& at, const AtDot& dot, double* r_dot, Sc
       rate[16] = dot.p[at_.slip_speed] * at.p[at_.dt] + at.p[at_.slip_speed] * dot.p[at_.dt];
     }
     Vec3<D17> r[4];
-    numbers_of_friction(pair, four(pair, at.z), four(pair, at.x), numbers(pair), at.p[at_.friction], e, r);
+    numbers_of_friction(pair, four(pair, at.z), four(pair, at.x), numbers(pair, at), at.p[at_.friction], e,
+                        r);
     for (int i = 0; i < 4; ++i)
       for (int k = 0; k < 17; ++k) add(rate[k] * V{r[i].x.d[k], r[i].y.d[k], r[i].z.d[k]}, r_dot, pair.v[i]);
   }
 }
 
-void SelfContact::residual_vjp(const At& at, const double* mu, double* x_bar, double* rest_bar, double* p_bar,
-                               Scratch& s) const {
+void SelfContact::residual_vjp(const At& at, const double* mu, double* x_bar, double* rest_bar,
+                               double* areas_bar, double* p_bar, Scratch& s) const {
   touch(at, s);
-  const auto numbers = [&](const TouchingPair& pair) {
-    return PairNumbers<double>{at.p[at_.stiffness], at.p[at_.reach], parallel(pair, at.p + at_.rest)};
-  };
   const auto receive = [&](const TouchingPair& pair, double stiffness, double reach, double parallel_bar) {
-    p_bar[at_.stiffness] += stiffness, p_bar[at_.reach] += reach;
+    p_bar[at_.stiffness] += areas_ ? stiffness * weight(pair, at.areas) : stiffness;
+    p_bar[at_.reach] += reach;
+    const double share = 0.25 * at.p[at_.stiffness] * stiffness;
+    if (areas_ && !pair.edges) areas_bar[pair.v[0]] += share;
     if (!pair.edges) return;
+    for (const int i : {0, 2})
+      if (areas_) areas_bar[areas_->edge(pair.v[i], pair.v[i + 1])] += share;
     const Four X = four(pair, at.p + at_.rest);
     for (const int i : {0, 2}) {
       const V edge = X.x[i + 1] - X.x[i];
@@ -301,7 +313,7 @@ void SelfContact::residual_vjp(const At& at, const double* mu, double* x_bar, do
   };
   for (const TouchingPair& pair : s.touching) {
     Vec3<D3> g[4];
-    numbers_of_touch(pair, four(pair, at.z), numbers(pair), g);
+    numbers_of_touch(pair, four(pair, at.z), numbers(pair, at), g);
     const Four m = four(pair, mu);
     double bar[3] = {};
     for (int i = 0; i < 4; ++i)
@@ -321,7 +333,8 @@ void SelfContact::residual_vjp(const At& at, const double* mu, double* x_bar, do
   }
   for (const TouchingPair& pair : s.lagged) {
     Vec3<D17> r[4];
-    numbers_of_friction(pair, four(pair, at.z), four(pair, at.x), numbers(pair), at.p[at_.friction], e, r);
+    numbers_of_friction(pair, four(pair, at.z), four(pair, at.x), numbers(pair, at), at.p[at_.friction], e,
+                        r);
     const Four m = four(pair, mu);
     double bar[17] = {};
     for (int i = 0; i < 4; ++i)

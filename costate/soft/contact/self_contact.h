@@ -16,6 +16,7 @@
 #include <span>
 #include <vector>
 
+#include "costate/soft/contact/contact_areas.h"
 #include "costate/soft/contact/pair.h"
 #include "costate/soft/elements/term.h"
 #include "costate/solve/block_cholesky.h"
@@ -35,6 +36,8 @@ class SelfContact {
     std::vector<double> base;
     std::vector<char> chosen;
     double margin = 0, reach = 0;
+    std::vector<double> touched;  // where `touching` was looked up, and with which reach
+    double touched_reach = 0;
     std::vector<PairLag<double>> lags;
     struct Box {
       double low[3], high[3];
@@ -46,9 +49,10 @@ class SelfContact {
   };
 
   // Error where a pair that shares no vertex is closer than the reach at rest. Pairs without a free vertex
-  // are none.
+  // are none. areas: that barriers count by; null: each of them counts once.
   SelfContact(std::vector<char> free, std::vector<int> triangles, std::vector<int> segments,
-              std::span<const double> rest, double reach, const SelfContactPlaces& places);
+              std::span<const double> rest, double reach, const SelfContactPlaces& places,
+              const ContactAreas* areas = nullptr);
 
   // Pairs that come within reach anywhere between z and z + step (null: at z). A guess how far vertices will
   // go from z saves a second lookup.
@@ -65,14 +69,16 @@ class SelfContact {
 
   // Adds to r_dot.
   void residual_jvp(const At& at, const AtDot& dot, double* r_dot, Scratch& s) const;
-  // Adds to arrays of vertices: x_bar, rest_bar; and to p_bar.
-  void residual_vjp(const At& at, const double* mu, double* x_bar, double* rest_bar, double* p_bar,
-                    Scratch& s) const;
+  // Adds to arrays of vertices: x_bar, rest_bar; to those of areas, where there are any; and to p_bar.
+  void residual_vjp(const At& at, const double* mu, double* x_bar, double* rest_bar, double* areas_bar,
+                    double* p_bar, Scratch& s) const;
 
  private:
   template <class S>
   struct Inputs;
   double parallel(const TouchingPair& pair, const double* rest) const;
+  double weight(const TouchingPair& pair, const double* areas) const;
+  PairNumbers<double> numbers(const TouchingPair& pair, const At& at) const;
   void touch(const At& at, Scratch& s) const;
   void look_around(const double* z, const double* step, double grow, Scratch& s) const;
   static void boxes(const double* z, const double* step, double grow, std::span<const int> members, int nodes,
@@ -84,6 +90,7 @@ class SelfContact {
   std::vector<int> points_, triangles_, edges_;
   double edge_ = 0;  // mean length of an edge at rest, m
   SelfContactPlaces at_;
+  const ContactAreas* areas_;
 };
 
 }  // namespace costate::soft

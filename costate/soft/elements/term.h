@@ -34,19 +34,24 @@ struct At {
   double rate;          // 1/s
   const double* kept;   // by Term::keep, of all terms
   bool convex = false;  // the matrix without its negative part: a direction of descent, not the derivative
+  const double* crease = nullptr;  // what terms remember from the step before: Term::remember, of all terms
+  const double* areas = nullptr;   // of contact (contact_areas.h); null: contact is not weighted
 };
 // Tangents with z held; null: zero.
 struct AtDot {
   const double *x, *w, *p, *u;
   double rate;
+  const double *crease = nullptr, *areas = nullptr;
 };
 // Cotangents of (mu . r): slots of 3 numbers for x, w and X, and what is shared by many groups.
 struct AtBar {
-  double *x, *w, *rest;  // slots: written; rest null: not wanted
-  double *p, *u;         // added to
-  double rate;           // added to
-  const double* mass;    // cotangent of the mass of each vertex; terms with a mass go on from there
-  double* sums;          // room for sum_groups
+  double *x, *w, *rest;      // slots: written; rest null: not wanted
+  double *p, *u;             // added to
+  double rate;               // added to
+  const double* mass;        // cotangent of the mass of each vertex; terms with a mass go on from there
+  double* sums;              // room for sum_groups
+  double* crease = nullptr;  // added to
+  double* areas = nullptr;   // added to
 };
 
 // Groups in chunks of kGroupGrain, in parallel: visit(e, sums) adds to N numbers that all groups share.
@@ -83,6 +88,12 @@ class Term {
   virtual std::int64_t kept() const { return 0; }
   virtual void keep(const double*, double*) const {}
   void keep_at(std::int64_t place) { kept_at_ = place; }
+
+  // Numbers of the state that a term carries from one step to the next: what they are after a step that
+  // ended at z, in the array of all terms. Of the transpose, bar.x are slots of z, and bar.w is not wanted.
+  virtual void remember(const At&, double*) const {}
+  virtual void remember_jvp(const At&, const AtDot&, const double*, double*) const {}
+  virtual void remember_vjp(const At&, const double*, AtBar&) const {}
 
   // Mass of each vertex of each group: one number per slot. False: the term has none.
   virtual bool mass(const double*, double*) const { return false; }

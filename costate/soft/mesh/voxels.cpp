@@ -42,4 +42,33 @@ SoftMesh ball_of_cubes(double radius, int across) {
   return mesh;
 }
 
+SoftMesh ring_of_hexahedra(double radius, double thickness, std::array<int, 2> count) {
+  const auto [around, across] = count;
+  if (!(thickness > 0) || !(2 * radius > thickness))
+    throw Error("a ring has a radius of more than half its thickness, which is positive");
+  if (around < 3 || across < 1)
+    throw Error(
+        {"a ring of " + std::to_string(around) + " cells around and " + std::to_string(across) + " across",
+         {},
+         "use 3 or more around, and 1 or more across"});
+  SoftMesh mesh;
+  const int side = across + 1;
+  for (int k = 0; k < around; ++k) {
+    const double angle = 2 * std::acos(-1.0) * k / around;
+    for (int j = 0; j < side; ++j)
+      for (int i = 0; i < side; ++i) {
+        const double r = radius + thickness * (double(i) / across - 0.5);
+        mesh.vertices.insert(
+            mesh.vertices.end(),
+            {r * std::cos(angle), thickness * (double(j) / across - 0.5), r * std::sin(angle)});
+      }
+  }
+  for (int k = 0; k < around; ++k)
+    for (int j = 0; j < across; ++j)
+      for (int i = 0; i < across; ++i)
+        for (int c = 0; c < 8; ++c)
+          mesh.cells.push_back(side * (side * ((k + (c >> 2)) % around) + j + (c >> 1 & 1)) + i + (c & 1));
+  return mesh;
+}
+
 }  // namespace costate::soft

@@ -1,4 +1,4 @@
-// Bodies of cubes: the cubes of a grid that are wanted, joined where they touch. Tests:
+// Bodies of cubes: the cubes of a grid that are wanted, joined where they touch; and a ring. Tests:
 // tests/soft/mesh_test.cpp.
 #pragma once
 
@@ -15,5 +15,9 @@ SoftMesh voxel_mesh(double size, const std::vector<std::array<int, 3>>& cubes);
 
 // The cubes of a grid, `across` of them along a diameter, whose middles are in a ball around the origin.
 SoftMesh ball_of_cubes(double radius, int across);
+
+// A ring of hexahedra around the axis of y, a square across: {cells around, cells across}. `radius` is that
+// of its middle.
+SoftMesh ring_of_hexahedra(double radius, double thickness, std::array<int, 2> count);
 
 }  // namespace costate::soft

@@ -181,7 +181,8 @@ void ImplicitStep::stiffness(const double* rest, bool curved, StepScratch& s) co
     multiply(c.g.data(), c.t.data(), s);
     for (std::size_t i = 0; i < c.t.size(); ++i)
       if (!c_.free[i / 3]) c.t[i] = 0;
-    s.single ? s.cholesky.solve_single(c.t.data(), s.solve_work.data()) : solve_with_factor(c.t.data(), s);
+    s.single ? s.preconditioner->solve_single(c.t.data(), s.solve_work.data())
+             : solve_with_factor(c.t.data(), s);
     for (std::size_t i = 0; i < c.t.size(); ++i) c.g[i] -= c.t[i];
     multiply(c.g.data(), c.t.data(), s);
     c_.riders.wrenches(c.links.data(), rest, c.t.data(), c.wrenches.data());

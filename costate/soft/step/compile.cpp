@@ -1,7 +1,9 @@
 #include "costate/soft/step/compile.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <set>
 
 #include "costate/core/error.h"
 #include "costate/core/names.h"
@@ -11,105 +13,11 @@
 #include "costate/soft/elements/hinge_term.h"
 #include "costate/soft/elements/pressure_term.h"
 #include "costate/soft/elements/rod_term.h"
-#include "costate/soft/elements/shape.h"
-#include "costate/soft/elements/small_matrix.h"
 #include "costate/soft/mesh/surface.h"
+#include "costate/soft/step/checks.h"
 
 namespace costate::soft {
 namespace {
-
-std::string place(const Part& part, std::size_t cell) {
-  return std::string(kCellNames[int(part.cells)]) + " " + std::to_string(cell) + " of part '" + part.name +
-         "'";
-}
-
-template <int C>
-double volume_of(const double* rest, const int* v, const Shape& shape, int q) {
-  Small<3, C> E, frame;
-  const double* slope = shape.slopes(q);
-  for (int a = 0; a < shape.vertices; ++a) add_outer(rest + 3 * v[a], slope + C * a, E);
-  return determinant(in_frame(E, frame));
-}
-
-void check_rod(const SoftModel& m, const Part& part) {
-  const auto at = [&](int v) {
-    const double* x = m.rest.data() + 3 * v;
-    return Vec3<double>{x[0], x[1], x[2]};
-  };
-  for (std::size_t e = 0; 3 * e < part.vertices.size(); ++e) {
-    const int* v = part.vertices.data() + 3 * e;
-    const Vec3<double> along = at(v[1]) - at(v[0]), beside = at(v[2]) - at(v[0]);
-    const double length = norm(along);
-    if (length > 0 && norm(cross(along, beside)) > 1e-9 * length * (length + norm(beside))) continue;
-    throw Error(
-        {place(part, e) + (length > 0 ? " has its frame point on its axis" : " has no length at rest"),
-         {},
-         "a segment is (end, end, frame point), three points that are not on a line: see rod_mesh"});
-  }
-}
-
-void check_cells(const SoftModel& m, const Part& part) {
-  const auto nodes = std::size_t(kCellVertices[int(part.cells)]);
-  if (part.vertices.empty() || part.vertices.size() % nodes != 0)
-    throw Error({"part '" + part.name + "' lists " + std::to_string(part.vertices.size()) + " vertices",
-                 {},
-                 std::string(kCellNames[int(part.cells)]) + " have " + std::to_string(nodes) + " each"});
-  for (std::size_t k = 0; k < part.vertices.size(); ++k)
-    if (part.vertices[k] < 0 || part.vertices[k] >= m.vertices())
-      throw Error(place(part, k / nodes) + " names vertex " + std::to_string(part.vertices[k]) +
-                  ", but there are " + std::to_string(m.vertices()));
-  if (part.cells == Cells::rods) return check_rod(m, part);
-  const Shape& shape = shape_of(part.cells);
-  for (std::size_t e = 0; e * nodes < part.vertices.size(); ++e) {
-    const int* v = part.vertices.data() + e * nodes;
-    double length = 0;
-    for (std::size_t a = 1; a < nodes; ++a)
-      for (int d = 0; d < 3; ++d)
-        length =
-            std::max(length, std::abs(m.rest[std::size_t(3 * v[a] + d)] - m.rest[std::size_t(3 * v[0] + d)]));
-    for (int q = 0; q < shape.points(); ++q) {
-      const double volume = shape.dimension == 3 ? volume_of<3>(m.rest.data(), v, shape, q)
-                                                 : volume_of<2>(m.rest.data(), v, shape, q);
-      const double least = 1e-12 * std::pow(length, shape.dimension);
-      if (volume > least) continue;
-      const bool flat = !(volume < -least);
-      throw Error({place(part, e) + (flat ? " has no volume at rest" : " is inside out at rest"),
-                   {},
-                   flat ? "remove it, or move its vertices apart" : "swap two of its vertices"});
-    }
-  }
-}
-
-void check_numbers(const SoftMaterial& material, const std::vector<LawNumber>& numbers) {
-  const auto fail = [&](const std::string& name, double value, const std::string& range) {
-    throw Error(
-        {"material '" + material.name + "': " + name + " = " + number(value), {}, name + " needs " + range});
-  };
-  for (const auto& [name, value] : material.numbers) {
-    const LawNumber* found = nullptr;
-    std::string all;
-    for (const LawNumber& n : numbers) {
-      if (n.name == name) found = &n;
-      all += (all.empty() ? "" : ", ") + std::string(n.name);
-    }
-    if (!found)
-      throw Error(
-          {"material '" + material.name + "': law '" + material.law + "' has no number '" + name + "'",
-           {},
-           "its numbers are: " + all});
-    if (!(value > found->low && value < found->high))
-      fail(name, value,
-           number(found->low) + " < " + name +
-               (std::isfinite(found->high) ? " < " + number(found->high) : ""));
-  }
-  if (!(material.density >= 0) || !std::isfinite(material.density))
-    fail("density", material.density, "to be 0 or more");
-  if (!(material.thickness > 0)) fail("thickness", material.thickness, "to be positive");
-  if (!(material.viscosity >= 0)) fail("viscosity", material.viscosity, "to be 0 or more");
-  if (!(material.bending >= 0)) fail("bending", material.bending, "to be 0 or more");
-  if (!(material.bending_viscosity >= 0))
-    fail("bending_viscosity", material.bending_viscosity, "to be 0 or more");
-}
 
 enum class Kind { none, solid, membrane, rod };
 Kind kind_of(const Part& part) {
@@ -182,7 +90,7 @@ class Compiler {
       s.limit("material/" + m.name + "/density", m.density > 0 ? kPositive : kNotNegative);
     }
     for (const char* name : {"dt", "material/*/thickness", "contact/stiffness*", "contact/distance*",
-                             "contact/slip_speed*", "obstacle/*/radius"})
+                             "contact/slip_speed*", "obstacle/*/radius", "material/*/yield_curvature"})
       s.limit(name, kPositive);
     for (const char* name : {"drag", "wind_drag", "material/*/viscosity", "material/*/bending*",
                              "contact/friction*", "obstacle/*/friction"})
@@ -229,6 +137,7 @@ class Compiler {
     const bool membrane = kind == Kind::membrane;
     const auto& numbers = numbers_of(kind, material.law);
     check_numbers(material, numbers);
+    check_creases(m_, material, membrane);
     CellPlaces at{.rest = c_.rest, .stride = material.per_element ? 1 : 0, .warp = material.warp};
     const std::string path = "material/" + material.name + "/";
     for (const LawNumber& n : numbers) {
@@ -250,6 +159,8 @@ class Compiler {
       hinge.bending = add(path + "bending", {material.bending}, "J");
       hinge.viscosity = add(path + "bending_viscosity", {material.bending_viscosity}, "J s");
     }
+    if (material.yield_curvature > 0)
+      hinge.yield_curvature = add(path + "yield_curvature", {material.yield_curvature}, "1/m");
     for (const Part& part : m_.parts) {
       if (part.material != int(k)) continue;
       if (kind == Kind::rod) {
@@ -265,7 +176,14 @@ class Compiler {
       if (!membrane) continue;
       c_.windy.triangles.vertex.insert(c_.windy.triangles.vertex.end(), part.vertices.begin(),
                                        part.vertices.end());
-      if (bends) term(part, hinge_term(part, hinge));
+      if (!bends) continue;
+      hinge.crease = c_.creases;
+      std::unique_ptr<Term> bending = hinge_term(part, hinge);
+      if (const auto count = bending->groups().count(); count > 0 && creases(m_, part)) {
+        c_.signature.state("part/" + part.name + "/crease", count, "rad");
+        c_.creases += count;
+      }
+      term(part, std::move(bending));
     }
   }
   void check_warp(const SoftMaterial& material, const Part& part) const {
@@ -366,7 +284,8 @@ class Compiler {
                                       std::pair{"slip_speed", k.slip_speed}})
       if (!(value > 0) || !std::isfinite(value))
         throw Error({std::string("contact: ") + name + " = " + number(value), {}, "use a positive number"});
-    const std::int64_t stiffness = add("contact/stiffness", {k.stiffness}, "J/m^2"),
+    const std::int64_t stiffness =
+                           add("contact/stiffness", {k.stiffness}, k.area_weighted ? "Pa/m" : "J/m^2"),
                        reach = add("contact/distance", {k.distance}, "m"),
                        slip_speed = add("contact/slip_speed", {k.slip_speed}, "m/s");
     // Frame points of rods are marks, not matter: nothing touches them.
@@ -395,17 +314,30 @@ class Compiler {
       c_.names.push_back(o.name);
       c_.terms.push_back(obstacle_term(o, free, at));
     }
+    const std::vector<int> triangles = surfaces();
+    if (k.area_weighted) c_.areas = std::make_unique<ContactAreas>(c_.n, triangles, segments);
     if (!k.self) return;
     if (!(k.friction >= 0)) throw Error({"contact: friction = " + number(k.friction), {}, "use 0 or more"});
+    c_.self = std::make_unique<SelfContact>(
+        c_.free, triangles, segments, m_.rest, k.distance,
+        SelfContactPlaces{c_.rest, stiffness, reach, add("contact/friction", {k.friction}, ""), slip_speed,
+                          c_.dt},
+        c_.areas.get());
+  }
+
+  // Triangles of all surfaces, once: fibres lie in the cells of another part, and have the same.
+  std::vector<int> surfaces() const {
     std::vector<int> triangles;
+    std::set<std::array<int, 3>> seen;
     for (const Part& part : m_.parts) {
       const std::vector<int> own = surface_of(part);
-      triangles.insert(triangles.end(), own.begin(), own.end());
+      for (std::size_t t = 0; t < own.size(); t += 3) {
+        std::array<int, 3> sorted = {own[t], own[t + 1], own[t + 2]};
+        std::sort(sorted.begin(), sorted.end());
+        if (seen.insert(sorted).second) triangles.insert(triangles.end(), &own[t], &own[t] + 3);
+      }
     }
-    c_.self = std::make_unique<SelfContact>(
-        c_.free, std::move(triangles), std::move(segments), m_.rest, k.distance,
-        SelfContactPlaces{c_.rest, stiffness, reach, add("contact/friction", {k.friction}, ""), slip_speed,
-                          c_.dt});
+    return triangles;
   }
 
   void holds() {

@@ -24,15 +24,18 @@ struct Compiled {
   std::vector<char> free;     // per vertex
   std::vector<char> follows;  // free, or rides: a step finds out where it goes
   HoldMotion held;
-  Riders riders;                                               // on the links of model.carrier
-  std::int64_t carrier_u = 0, carrier_p = 0;                   // where its controls and parameters begin
-  std::int64_t carrier_x() const { return 3LL * copies * n; }  // and its state
+  Riders riders;                              // on the links of model.carrier
+  std::int64_t carrier_u = 0, carrier_p = 0;  // where the carrier's controls and parameters begin
+  std::int64_t creases = 0;                   // numbers that hinges remember
+  std::int64_t crease_x() const { return 3LL * copies * n; }  // where they begin in the state
+  std::int64_t carrier_x() const { return crease_x() + creases; }
   int dofs() const { return model.carrier ? model.carrier->dofs() : 0; }
   std::vector<std::string> names;  // of the part of each term
   std::vector<std::unique_ptr<Term>> terms;
-  std::int64_t kept = 0;              // numbers that terms keep of the rest shape
-  std::unique_ptr<SelfContact> self;  // null: surfaces do not touch each other
-  bool contact = false;               // there are obstacles or self
+  std::int64_t kept = 0;                // numbers that terms keep of the rest shape
+  std::unique_ptr<ContactAreas> areas;  // null: contact is not weighted by area
+  std::unique_ptr<SelfContact> self;    // null: surfaces do not touch each other
+  bool contact = false;                 // there are obstacles or self
   Wind windy;
   std::unique_ptr<Assembly> assembly, wind_assembly;
 };

@@ -2,8 +2,8 @@
 //
 //   few vertices    a factorisation of H per iteration
 //   many            conjugate gradients on H, to what the tolerance of the step can see [1]. The
-//                   preconditioner is a factor in single precision of the first H of the step, over the pairs
-//                   of the mesh (of contact it has the blocks on the diagonal and those of these pairs)
+//                   preconditioner is a factor in single precision of the first H of the step, with what
+//                   touched then; while barriers are far from balance, of each H
 //
 // The second way needs one factorisation per step in half of the time, where the first one needs two or more.
 // The factor is never older than the step: a step is a function of its inputs. Where H is not positive
@@ -21,6 +21,7 @@ namespace {
 
 constexpr int kMostIterations = 60;
 constexpr int kMostWithAnOldFactor = 20;
+constexpr double kFar = 0.1;          // residual over forces: so large where barriers are far from balance
 constexpr int kRoundsOfAFactor = 10;  // rounds of conjugate gradients that take as long as a factorisation
 
 double dot(const std::vector<double>& a, const std::vector<double>& b) {
@@ -49,12 +50,10 @@ bool ImplicitStep::direction(const Numbers& m, double tolerance, StepScratch& s)
     if (approximate_direction(accuracy, s)) return true;
     indefinite = s.indefinite;
     restart();
-    if (!c_.self) {  // barriers are too stiff for single precision, and only then is more asked of a factor
-      matrix(m, s.z.data(), true, s);
-      s.single_age = -1;
-      if (approximate_direction(std::max(accuracy, 1e-3), s)) return true;
-      restart();
-    }
+    matrix(m, s.z.data(), true, s);
+    s.single_age = -1;
+    if (approximate_direction(std::max(accuracy, 1e-3), s)) return true;
+    restart();
   }
   return exact_direction(m, s, indefinite);
 }
@@ -81,12 +80,14 @@ bool ImplicitStep::exact_direction(const Numbers& m, StepScratch& s, bool convex
 // Where the last solution took longer than a factorisation, another one comes first.
 bool ImplicitStep::approximate_direction(double accuracy, StepScratch& s) const {
   std::copy(s.d.begin(), s.d.end(), s.trial.begin());
-  if (s.single_age >= 0 && s.rounds <= kRoundsOfAFactor) {
+  // Far from the solution barriers change by orders of magnitude from one iteration to the next.
+  const bool far = touching(s) && s.norm > kFar * s.forces;
+  if (s.single_age >= 0 && s.rounds <= kRoundsOfAFactor && !far) {
     ++s.single_age;
     if (conjugate_gradients(accuracy, s)) return true;
     std::copy(s.trial.begin(), s.trial.end(), s.d.begin());
   }
-  s.single_age = s.cholesky.factor_single(s.blocks.data()) ? 0 : -1;
+  s.single_age = factor_single(s) ? 0 : -1;
   s.indefinite = s.single_age < 0;
   return s.single_age == 0 && conjugate_gradients(accuracy, s);
 }
@@ -104,7 +105,7 @@ bool ImplicitStep::conjugate_gradients(double accuracy, StepScratch& s) const {
   for (int k = 0; k < most; ++k) {
     s.rounds = k + 1;
     z = r;
-    s.cholesky.solve_single(z.data(), s.solve_work.data());
+    s.preconditioner->solve_single(z.data(), s.solve_work.data());
     const double rz_now = dot(r, z);
     if (!(rz_now > 0)) return false;
     const double beta = k == 0 ? 0 : rz_now / rz;

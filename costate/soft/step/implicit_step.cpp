@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "costate/core/error.h"
 #include "costate/core/interrupt.h"
@@ -13,11 +14,12 @@ namespace costate::soft {
 StepScratch::StepScratch(const Compiled& c) {
   const auto n3 = std::size_t(3 * c.n);
   for (auto* v : {&z, &y, &w, &r, &d, &trial, &wind, &zero, &mu, &refine, &x_bar, &w_bar, &rest_bar, &y_bar,
-                  &coupling, &held_x, &held_v})
+                  &coupling, &held_x, &held_v, &crease_bar})
     v->assign(n3, 0.0);
   massed.reserve(std::size_t(c.signature.parameters()));
   solve_work.assign(2 * n3, 0.0);
   kept.assign(std::size_t(c.kept), 0.0);
+  if (c.areas) areas.assign(std::size_t(c.areas->count()), 0.0), areas_bar = areas;
   exact.assign(n3, 0.0L);
   mass.assign(std::size_t(c.n), 0), mass_bar = mass;
   std::int64_t most = 0;
@@ -71,6 +73,8 @@ ImplicitStep::Numbers ImplicitStep::numbers(const In& in, const StepScratch& s) 
   m.x = in.x, m.v = in.x + n3;
   m.x_old = c_.copies == 4 ? in.x + 2 * n3 : in.x, m.v_old = c_.copies == 4 ? in.x + 3 * n3 : m.v;
   m.at = {nullptr, m.x, s.w.data(), p, in.u, m.rate, s.kept.data()};
+  m.at.crease = in.x + c_.crease_x();
+  m.at.areas = c_.areas ? s.areas.data() : nullptr;
   return m;
 }
 
@@ -85,6 +89,7 @@ void ImplicitStep::masses(const double* p, StepScratch& s) const {
   }
   c_.assembly->add(s.slots.data(), 1, s.mass.data());
   for (const auto& term : c_.terms) term->keep(p, s.kept.data());
+  if (c_.areas) c_.areas->of(p + c_.rest, s.areas.data());
   s.massed.assign(p, p + c_.signature.parameters());
 }
 
@@ -193,15 +198,29 @@ void ImplicitStep::matrix(const Numbers& m, const double* z, bool convex, StepSc
     add(to, k);
   }
   for (int i = 0; i < c_.n; ++i) add(i, s.contact.pairs.size() + std::size_t(i));
-  s.analysed = false;
+}
+
+bool ImplicitStep::touching(const StepScratch& s) const {
+  return c_.self && s.pairs.size() > c_.assembly->pairs().size();
+}
+
+// The order of elimination follows from what touches now, never from what touched before.
+solve::BlockCholesky& ImplicitStep::cholesky_of(StepScratch& s) const {
+  if (!touching(s)) return s.cholesky;
+  if (s.analysed != s.pairs) {
+    s.contact_cholesky.analyse(c_.n, s.pairs, c_.model.rest, c_.free, c_.n >= kManyVertices);
+    s.analysed = s.pairs;
+  }
+  return s.contact_cholesky;
 }
 
 bool ImplicitStep::factor(StepScratch& s, double shift) const {
-  const bool touching = c_.self && s.pairs.size() > c_.assembly->pairs().size();
-  // The order of elimination follows from what touches now, never from what touched before.
-  if (touching && !s.analysed) s.contact_cholesky.analyse(c_.n, s.pairs, c_.model.rest, c_.free);
-  s.analysed = true;
-  return (touching ? s.contact_cholesky : s.cholesky).factor(s.blocks.data(), shift);
+  return cholesky_of(s).factor(s.blocks.data(), shift);
+}
+bool ImplicitStep::factor_single(StepScratch& s) const {
+  solve::BlockCholesky& cholesky = cholesky_of(s);
+  s.preconditioner = &cholesky;
+  return cholesky.factor_single(s.blocks.data());
 }
 
 void ImplicitStep::multiply(const double* x, double* y, const StepScratch& s) const {
@@ -268,8 +287,7 @@ void ImplicitStep::push(const In& in, const Numbers& m, StepScratch& s) const {
 }
 
 void ImplicitStep::solve_with_factor(double* b, StepScratch& s) const {
-  const bool touching = c_.self && s.pairs.size() > c_.assembly->pairs().size();
-  (touching ? s.contact_cholesky : s.cholesky).solve(b, s.solve_work.data());
+  cholesky_of(s).solve(b, s.solve_work.data());
 }
 
 // Where velocities lead to a higher energy than staying does, they are no guess: stiff bodies turn back
@@ -279,6 +297,21 @@ void ImplicitStep::stay_where_lower(const In& in, const Numbers& m, StepScratch&
   std::copy(m.x, m.x + s.z.size(), s.trial.begin());
   set_held(in, m, s.trial.data(), s);
   if (potential(m, s.trial.data(), s) < there) s.z.swap(s.trial);
+}
+
+// Along the way s.d from x, `step` of which is free: to where energy is least among a few places; returns
+// which part of the way that is. Close to a surface barriers are so steep that iterations would come back a
+// little at a time.
+double ImplicitStep::start_lower(const Numbers& m, double step, StepScratch& s) const {
+  const double most = step < 1 ? 0.75 * step : 1;
+  double least = std::numeric_limits<double>::infinity(), best = 0;
+  for (const double share : {1.0, 0.5, 0.25, 0.0}) {
+    for (std::size_t k = 0; k < s.z.size(); ++k) s.trial[k] = m.x[k] + share * most * s.d[k];
+    const double there = potential(m, s.trial.data(), s);
+    if (there < least) least = there, best = share * most;
+  }
+  for (std::size_t k = 0; k < s.z.size(); ++k) s.z[k] = m.x[k] + best * s.d[k];
+  return best;
 }
 
 // From where the velocities lead, or if a law has no value there from where the bodies are.
@@ -296,10 +329,7 @@ void ImplicitStep::start(const In& in, const Numbers& m, StepScratch& s) const {
     const double step = longest(m, m.x, s.d.data(), s);
     for (std::size_t k = 0; k < s.z.size(); ++k)
       if (c_.free[k / 3]) s.z[k] = m.x[k] + step * s.d[k];
-    if (step < 1 && c_.self) {
-      std::copy(m.x, m.x + s.z.size(), s.z.begin());
-      push(in, m, s);
-    }
+    if (c_.self && start_lower(m, step, s) < 1) push(in, m, s);
   }
   at.z = s.z.data();
   if (undefined_cell(at).empty()) {
@@ -410,6 +440,7 @@ void ImplicitStep::finish(const In& in, const StepScratch& s, double* y) const {
   }
   c_.held.move(x, in.u, dt, y, y + n3);
   if (c_.copies == 4) std::copy(in.x, in.x + 2 * n3, y + 2 * n3);
+  if (c_.creases > 0) crease(numbers(in, s), s, y);
   if (s.carried) std::copy(s.carried->state.begin(), s.carried->state.end(), y + c_.carrier_x());
 }
 

@@ -41,15 +41,18 @@ struct StepScratch {
 
   std::vector<double> z, y, w, r, d, trial, mass, mass_bar, wind, zero;  // of vertices
   std::vector<double> slots, slots_w, slots_rest, sums, values, block_slots, blocks, kept;
-  std::vector<double> massed;          // the parameters that mass and kept are those of
-  std::vector<double> held_x, held_v;  // of held vertices: where the step takes them; of all: zero
+  std::vector<double> areas, areas_bar;  // of contact, and their tangents; empty: not weighted
+  std::vector<double> massed;            // the parameters that mass, kept and areas are those of
+  std::vector<double> held_x, held_v;    // of held vertices: where the step takes them; of all: zero
   std::vector<double> mu, refine, solve_work, x_bar, w_bar, rest_bar, y_bar, coupling;
+  std::vector<double> crease_bar;                   // of vertices: the cotangent of z that creases have
   solve::BlockCholesky cholesky, contact_cholesky;  // of the mesh, and of the mesh with what touches
   std::vector<long double> exact;
   SelfContact::Scratch contact;
-  bool analysed = false;    // contact_cholesky knows what touches
-  bool factored = false;    // the matrix and its factor are those of the solution
-  bool single = false;      // the factor at the solution is in single precision
+  std::vector<Assembly::Pair> analysed;  // the pairs whose order of elimination contact_cholesky has
+  bool factored = false;                 // the matrix and its factor are those of the solution
+  bool single = false;                   // the factor at the solution is in single precision
+  const solve::BlockCholesky* preconditioner = nullptr;  // whose factor is in single precision
   bool prepared = false;    // y, w, mass, wind and lags are those of the inputs that z is the solution of
   bool indefinite = false;  // conjugate gradients ended at a negative curvature
   int rounds = 0;           // of the last conjugate gradients
@@ -115,14 +118,22 @@ class ImplicitStep {
   bool exact_direction(const Numbers& num, StepScratch& s, bool convex = false) const;
   bool approximate_direction(double accuracy, StepScratch& s) const;
   bool conjugate_gradients(double accuracy, StepScratch& s) const;
+  bool touching(const StepScratch& s) const;
+  solve::BlockCholesky& cholesky_of(StepScratch& s) const;
   bool factor(StepScratch& s, double shift) const;
+  bool factor_single(StepScratch& s) const;
   void solve_with_factor(double* b, StepScratch& s) const;
   void multiply(const double* x, double* y, const StepScratch& s) const;
   void start(const In& in, const Numbers& num, StepScratch& s) const;
+  double start_lower(const Numbers& num, double step, StepScratch& s) const;
   void stay_where_lower(const In& in, const Numbers& num, StepScratch& s) const;
   bool search(const Numbers& num, double& potential_now, StepScratch& s) const;
   // s.norm and s.forces, of everything that is to vanish at z.
   void measure(const Numbers& num, const double* z, StepScratch& s) const;
+  // creases.cpp
+  void crease(const Numbers& num, const StepScratch& s, double* y) const;
+  void crease_jvp(const In& dot, const Numbers& num, const StepScratch& s, double* y_dot) const;
+  void crease_vjp(const Numbers& num, const double* out_bar, const Bar& bar, StepScratch& s) const;
   // Of a carrier: carried_step.cpp. rest: the model's rest positions.
   void begin_carried(const In& in, const Numbers& num, StepScratch& s) const;
   void start_carried(const Numbers& num, StepScratch& s) const;

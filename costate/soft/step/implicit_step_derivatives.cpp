@@ -13,8 +13,9 @@ void ImplicitStep::factor_at_solution(const Numbers& m, StepScratch& s) const {
   if (c_.self) c_.self->find(s.z.data(), nullptr, m.at.p, s.contact);
   matrix(m, s.z.data(), false, s);
   // Large bodies: half of the time, and refinement makes up for the digits.
-  const bool only_mesh = !c_.self || s.pairs.size() == c_.assembly->pairs().size();
-  s.single = c_.n >= kManyVertices && only_mesh && s.cholesky.factor_single(s.blocks.data());
+  // A robot's forces are found with this factor as it is.
+  const bool refined = !s.carried || !touching(s);
+  s.single = c_.n >= kManyVertices && refined && factor_single(s);
   if (!s.single) factor_exactly(s);
   s.factored = true;
 }
@@ -59,7 +60,7 @@ void ImplicitStep::solve_refined(double* b, StepScratch& s) const {
     if (!c_.free[k / 3]) b[k] = 0;
   std::copy(b, b + n3, s.d.begin());
   const auto solve = [&](double* x) {
-    s.single ? s.cholesky.solve_single(x, s.solve_work.data()) : solve_with_factor(x, s);
+    s.single ? s.preconditioner->solve_single(x, s.solve_work.data()) : solve_with_factor(x, s);
   };
   const auto norm = [&](const double* v) {
     double sum = 0;
@@ -102,6 +103,7 @@ void ImplicitStep::jvp(const In& in, const In& dot, StepScratch& s, double* y_do
   residual_jvp(dot, m, rates, s);
   solve_jvp(in, dot, m, rates, s);
   finish_jvp(dot, m, rates, s, y_dot);
+  crease_jvp(dot, m, s, y_dot);
 }
 
 // y, w and the mass: to s.y_bar, s.w_bar and s.mass_bar.
@@ -131,7 +133,11 @@ void ImplicitStep::residual_jvp(const In& dot, const Numbers& m, const Rates& ra
   std::vector<double>& r_dot = s.mu;
   At at = m.at;
   at.z = s.z.data();
-  const AtDot at_dot{dot.x, s.w_bar.data(), dot.p, dot.u, rates.rate};
+  AtDot at_dot{dot.x, s.w_bar.data(), dot.p, dot.u, rates.rate, dot.x ? dot.x + c_.crease_x() : nullptr};
+  if (c_.areas && dot.p) {
+    c_.areas->of_jvp(at.p + c_.rest, dot.p + c_.rest, s.areas_bar.data());
+    at_dot.areas = s.areas_bar.data();
+  }
   double* slot = s.slots.data();
   for (const auto& term : c_.terms) {
     term->residual_jvp(at, at_dot, slot);
@@ -202,6 +208,7 @@ void ImplicitStep::finish_jvp(const In& dot, const Numbers& m, const Rates& rate
 void ImplicitStep::vjp(const In& in, const double* out_bar, const Bar& bar, StepScratch& s) const {
   const Numbers m = prepare(in, s);
   Rates rates_bar{};
+  crease_vjp(m, out_bar, bar, s);
   finish_vjp(m, out_bar, bar, rates_bar, s);
   solve_vjp(in, m, out_bar, bar, rates_bar, s);
   inertia_vjp(m, bar, rates_bar, s);
@@ -214,10 +221,9 @@ void ImplicitStep::finish_vjp(const Numbers& m, const double* out_bar, const Bar
                               StepScratch& s) const {
   const Scheme& h = m.scheme;
   const std::ptrdiff_t n3 = 3 * c_.n;
-  std::fill(bar.x, bar.x + c_.copies * n3, 0.0);
   for (std::ptrdiff_t k = 0; k < n3; ++k) {
     const auto j = std::size_t(k);
-    const double xb = out_bar[k], vb = out_bar[n3 + k];
+    const double xb = out_bar[k] + s.crease_bar[j], vb = out_bar[n3 + k];
     s.w_bar[j] = s.mu[j] = s.held_x[j] = s.held_v[j] = 0;
     if (c_.follows[j / 3]) {
       s.mu[j] = -(h.X1 * xb + h.V1 / m.dt * vb);
@@ -282,6 +288,7 @@ void ImplicitStep::forces_vjp(const Numbers& m, const Bar& bar, Rates& rates_bar
   }
   At at = m.at;
   at.z = s.z.data();
+  std::fill(s.areas_bar.begin(), s.areas_bar.end(), 0.0);
   std::int64_t slot = 0;
   for (const auto& term : c_.terms) {
     AtBar to{s.slots.data() + slot,
@@ -291,7 +298,9 @@ void ImplicitStep::forces_vjp(const Numbers& m, const Bar& bar, Rates& rates_bar
              bar.u,
              0,
              s.mass_bar.data(),
-             s.sums.data()};
+             s.sums.data(),
+             bar.x + c_.crease_x(),
+             s.areas_bar.data()};
     term->residual_vjp(at, s.mu.data(), to);
     rates_bar.rate += to.rate;
     slot += 3 * term->groups().slots();
@@ -300,7 +309,10 @@ void ImplicitStep::forces_vjp(const Numbers& m, const Bar& bar, Rates& rates_bar
   c_.assembly->add(s.slots.data(), 3, s.x_bar.data());
   c_.assembly->add(s.slots_w.data(), 3, s.w_bar.data());
   if (bar.rest) c_.assembly->add(s.slots_rest.data(), 3, s.rest_bar.data());
-  if (c_.self) c_.self->residual_vjp(at, s.mu.data(), s.x_bar.data(), s.rest_bar.data(), bar.p, s.contact);
+  if (c_.self)
+    c_.self->residual_vjp(at, s.mu.data(), s.x_bar.data(), s.rest_bar.data(), s.areas_bar.data(), bar.p,
+                          s.contact);
+  if (c_.areas && bar.rest) c_.areas->of_vjp(at.p + c_.rest, s.areas_bar.data(), s.rest_bar.data());
 }
 
 // Inputs, through y, w and the time step.

@@ -29,6 +29,7 @@ def bodies(rest: numpy.typing.ArrayLike, parts: list, materials: list, *, holds:
     parts       [{'name': 'flag', 'cells': 'triangles', 'vertices': (cells, 3), 'material': 0}, ...]; cells: tetrahedra,
                 quadratic_tetrahedra, hexahedra, triangles, rods
     materials   [{'name': 'cotton', 'law': 'stvk', 'E': 1e5, 'nu': 0.3, 'density': 0.2, 'thickness': 1e-3, 'bending': 1e-5}, ...];
+                'yield_curvature': 30 makes triangles keep creases where they are bent further
                 laws of solids: neo_hookean, neo_hookean_j, neo_hookean_simple, neo_hookean_stable, fixed_corotated,
                 corotated, arap, stvk, hencky, mooney_rivlin (c1, c2, bulk), fung (c, b1, b2, bulk); of triangles: stvk,
                 neo_hookean, arap, limited (limit, stiffness), orthotropic (E1, E2, nu, G) and baraff_witkin (stretch_u, stretch_v, shear) along
@@ -39,7 +40,8 @@ def bodies(rest: numpy.typing.ArrayLike, parts: list, materials: list, *, holds:
                 as a control, turning ones a spin. A part with 'material': -1 is an obstacle: all its vertices are held
     obstacles   [{'name': 'floor', 'shape': 'plane', 'place': [0, 0, 0], 'normal': [0, 0, 1], 'friction': 0.3}, ...]; or
                 'shape': 'ball' with a 'radius'
-    contact     {'self': True, 'distance': 1e-3, 'stiffness': 1e4, 'friction': 0.3, 'slip_speed': 0.01}
+    contact     {'self': True, 'distance': 1e-3, 'stiffness': 1e4, 'friction': 0.3, 'slip_speed': 0.01,
+                'area_weighted': True}: barriers count by their area, and stiffness is in Pa/m
     integrator  'euler', 'bdf2', 'midpoint', or 'still': a step goes to the state of rest
     tolerance   of the residual of a step, relative to the forces: about the error of a gradient
     model       a file of rigid bodies (MJCF, URDF), which starts at `keyframe`: a hold with 'body': 'finger' rides on
@@ -89,6 +91,12 @@ def read_mesh(path: str) -> dict:
 def write_mesh(path: str, vertices: numpy.typing.ArrayLike, cells: numpy.typing.ArrayLike, kind: str = 'triangles') -> None:
     """
     Cells of one kind to a file: .obj, .ply, .stl (triangles), or .msh of Gmsh (all kinds).
+    """
+
+def contact_surface(rest: numpy.typing.ArrayLike, triangles: numpy.typing.ArrayLike, x: numpy.typing.ArrayLike | None = None, *, distance: float = 0.001, stiffness: float = 1.0, area_weighted: bool = False) -> dict:
+    """
+    The barriers of all pairs of a surface that touch at positions x (n, 3): {'energy', 'gradient' (n, 3),
+    'pairs': their number}. rest: the shape without stress, which areas and nearly parallel edges are of.
     """
 
 def contact_pair(points: numpy.typing.ArrayLike, *, edges: bool = False, distance: float = 0.001, stiffness: float = 1.0, parallel: float = 0.0) -> dict:

@@ -109,6 +109,18 @@ TEST(SoftSection, MistakesAreToldAtTheirPlace) {
                "none.obj: there is no such file");
   expect_error(open(kCloth + "[contact]\nself = true\ndistance = 0.2\n"), "apart at rest",
                "contact distance below");
+  expect_error(open(kCloth + "[[parts]]\nname = \"m\"\nover = \"flag\"\nmaterial = \"cotton\"\nlow = [9.0, "
+                             "0.0, 0.0]\n"),
+               "no cell of this part has its middle between low and high");
+  const std::string cubes = kCloth + "[[parts]]\nname = \"m\"\nshape = \"voxels\"\nsize = 0.1\n";
+  expect_error(open(cubes), "boxes", "add boxes = [[0, 0, 0, 2, 2, 8]]");
+  expect_error(open(cubes + "boxes = [[0, 0, 0, 2]]\n"), "a box is six numbers", "");
+  expect_error(open(cubes + "boxes = [[0, 0, 0.5, 1, 1, 1]]\n"), "whole numbers, not 0.5", "");
+  expect_error(open(cubes + "boxes = [[0, 0, 0, 999, 999, 999]]\n"), "more than 1e+06 cubes", "larger cubes");
+  expect_error(open(cubes + "boxes = [[0, 0, 0, 0, 1, 1]]\n"), "one or more", "");
+  expect_error(open(kCloth + "[[parts]]\nname = \"m\"\nshape = \"ring\"\nradius = 0.1\ndepth = 0.3\n"
+                             "count = [8, 2]\n"),
+               "more than half its thickness", "");
 }
 
 }  // namespace
