@@ -9,8 +9,8 @@
 #include <optional>
 
 #include "arrays.h"
-#include "costate/io/scene/load_study.h"
 #include "costate/core/text.h"
+#include "costate/io/scene/load_study.h"
 #include "costate/study/check.h"
 #include "costate/study/optimise.h"
 #include "costate/study/trust.h"

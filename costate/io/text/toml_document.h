@@ -21,8 +21,8 @@ namespace costate::io {
 
 inline constexpr std::size_t kMaxFileSize = std::size_t{1} << 20;
 
-// Counted from 1; columns count characters. Line 0: nowhere in particular; below: not in the file, but in what
-// TomlDocument::place_beside() was told.
+// Counted from 1; columns count characters. Line 0: nowhere in particular; below 0: beside the file
+// (TomlDocument::place_beside).
 struct Place {
   int line = 0, column = 0;
 };
