@@ -190,7 +190,7 @@ class Progress:
         self.shown = False
 
 
-NINJA_STEP = re.compile(r"^\[(\d+)/(\d+)\] ")
+NINJA_STEP = re.compile(r"^\s*\[(\d+)/(\d+)\] ")
 NINJA_NOISE = re.compile(r"^ninja: (no work|Entering)")
 
 
@@ -203,19 +203,27 @@ def build(tree=Build(), targets=(), what=None):
     configure(tree)
     command = ["cmake", "--build", tree.folder, "-j", str(JOBS), *(["--target", *targets] if targets else [])]
     with Phase(f"build {tree.name}"):
-        progress = Progress(f"building {what or tree.name}")
-        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                   errors="replace", env=dict(os.environ, NINJA_STATUS="[%f/%t] "))
-        for line in process.stdout:
-            step = NINJA_STEP.match(line)
-            if step:
-                progress.step(int(step[1]), int(step[2]))
-            elif not NINJA_NOISE.match(line):
-                progress.say(line)
-        code = process.wait()
-        progress.end()
-        if code != 0:
-            raise Failed(code if 0 < code < 126 else 1)
+        watch_ninja(command, f"building {what or tree.name}")
+
+
+def watch_ninja(command, what, quiet=False, env=None):
+    """Runs what runs ninja, and says how far it is. `quiet`: its other lines are shown only when it fails."""
+    progress, kept = Progress(what, sys.stdout), []
+    process = subprocess.Popen([str(c) for c in command], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               errors="replace", env=dict(env or os.environ, NINJA_STATUS="[%f/%t] "))
+    for line in process.stdout:
+        step = NINJA_STEP.match(line)
+        if step:
+            progress.step(int(step[1]), int(step[2]))
+        elif quiet:
+            kept.append(line)
+        elif not NINJA_NOISE.match(line):
+            progress.say(line)
+    code = process.wait()
+    progress.end()
+    if code != 0:
+        sys.stdout.write("".join(kept))
+        raise Failed(code if 0 < code < 126 else 1)
 
 
 def sources():

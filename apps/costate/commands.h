@@ -31,7 +31,8 @@ struct Arguments {
   std::string trajectory;  // file for the frames of molecules; empty: none
   unsigned seed = 1;
   bool trust = false;  // grad measures how far its gradient can be followed
-  int steps = 200;     // that are checked
+  int steps = 0;       // that are checked; 0: as many as there is time for
+  double budget = 20;  // seconds, about, of a check
   std::string output;  // prefix of the files that are written; empty: the name of the file
   bool resume = false;
   std::string pool;  // who computes: "threads:2", "processes:4", "mpi"; empty: this process

@@ -209,10 +209,15 @@ std::vector<Command> add_commands(CLI::App& app, Arguments& a) {
       ->check(CLI::Range(1, 1'000'000));
   CLI::App* check = command("check", "Check the gradient: dot product, stencil, Taylor, other adjoints.",
                             "  costate check bouncing_ball.toml\n"
-                            "  costate check coffee.toml --steps 50 --seed 7");
+                            "  costate check coffee.toml --budget 120 --seed 7");
   check->add_option("--seed", a.seed, "of the random directions");
-  check->add_option("--steps", a.steps, "check the first steps (default: 200; equations: all)")
+  check
+      ->add_option("--steps", a.steps,
+                   "check this many of the first steps (default: 200, or what --budget has time for; "
+                   "equations: all)")
       ->check(CLI::Range(1, 10'000'000));
+  check->add_option("--budget", a.budget, "seconds, about, that the check may take (default: 20)")
+      ->check(CLI::PositiveNumber);
   CLI::App* info = command("info", "Print what was understood of the file.",
                            "  costate info bouncing_ball.toml\n  costate info humanoid.xml\n"
                            "  costate info --devices");

@@ -94,6 +94,11 @@ bool EventMonitor::crosses(int i, double from, double to) const {
   return direction == 0 || direction == (from < 0 ? 1 : -1);
 }
 
+bool EventMonitor::still_at_its_event(int i, const StepInput& in) const {
+  constexpr double kRounding = 64 * kEps;
+  return fired_[i] && std::abs(in.t + in.h - instant_) <= kRounding * std::abs(instant_);
+}
+
 // The first interval [low, high] of theta in which guard i changes side in its direction.
 bool EventMonitor::scan(int i, const Stepper& stepper, const StepInput& in, const double* y, double* low,
                         double* high) {
@@ -213,7 +218,7 @@ int EventMonitor::find(Stepper& stepper, const StepInput& in, double* h, double*
   double first_theta = 2, first_side = 0, first_scale = 0;
   for (int i = 0; i < int(events_.size()); ++i) {
     double low, high;
-    if (!scan(i, stepper, in, y, &low, &high)) continue;
+    if (still_at_its_event(i, in) || !scan(i, stepper, in, y, &low, &high)) continue;
     double side = side_[i];
     if (low > 0) {
       stepper.interpolate(low, x_.data());
@@ -229,6 +234,7 @@ int EventMonitor::find(Stepper& stepper, const StepInput& in, double* h, double*
   }
   if (first < 0) {
     for (int i = 0; i < int(events_.size()); ++i) {
+      if (still_at_its_event(i, in)) continue;
       const int now = sign(guard(i, in.t + in.h, y));
       if (now != 0) side_[i] = now;
       fired_[i] = 0;

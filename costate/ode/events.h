@@ -67,6 +67,9 @@ class EventMonitor {
   double guard(int i, double t, const double* x) const;
   double guard_rate_at(int i, double t, const double* x) const;  // in time, whichever way the solution runs
   bool crosses(int i, double from, double to) const;
+  // Whether a step ends within rounding of the event that guard i has just had: nothing can be told of it
+  // there.
+  bool still_at_its_event(int i, const StepInput& in) const;
   bool scan(int i, const Stepper& stepper, const StepInput& in, const double* y, double* low, double* high);
   double refine(int i, const Stepper& stepper, const StepInput& in, double low, double high, double low_side);
   void locate(int i, Stepper& stepper, const StepInput& in, double guess, double* h, double* y);

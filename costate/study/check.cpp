@@ -1,7 +1,10 @@
 #include "costate/study/check.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <numeric>
 
 #include "costate/core/philox.h"
@@ -14,6 +17,7 @@ constexpr std::size_t kDirections = 3;  // at least
 constexpr std::size_t kMostFields = 8;  // that are measured one by one
 constexpr double kTaylorGate = 0.1;
 constexpr double kOffKinks[] = {1e-3, 3e-3, 1e-2};  // ways to step off a kink, in units of the scales
+constexpr std::int64_t kTimedSteps = 10;
 
 using check::Line;
 using check::Result;
@@ -59,7 +63,8 @@ std::vector<CheckField> check_fields(const std::vector<Variable>& variables) {
 }
 
 // A random direction of length one (in the mean) over the members of the field. The point must outlive it.
-Line line_of(Study& study, const Point& from, const CheckField& field, std::uint64_t seed) {
+Line line_of(Study& study, const Point& from, const CheckField& field, const CheckOptions& options,
+             std::uint64_t seed) {
   std::vector<double> direction(from.z.size());
   double slope = 0, norm = 0;
   const double n = double(field.members.size());
@@ -74,8 +79,15 @@ Line line_of(Study& study, const Point& from, const CheckField& field, std::uint
     for (std::size_t i = 0; i < to.size(); ++i) to[i] += h * direction[i];
     return to;
   };
-  Line line{field.name, from.value, slope, std::sqrt(norm / n),
-            [&study, moved](double h) { return study.value(moved(h)); }};
+  // Differences, slopes of each side and remainders ask for the same losses.
+  auto loss = [&study, &options, moved, name = field.name,
+               known = std::map<double, double>()](double h) mutable {
+    const auto found = known.find(h);
+    if (found != known.end()) return found->second;
+    if (options.progress) options.progress("differences along " + name);
+    return known[h] = study.value(moved(h));
+  };
+  Line line{field.name, from.value, slope, std::sqrt(norm / n), loss};
   if (!from.pattern.empty() || study.has_modes())
     line.same = [&study, &from, moved](double h) { return Point(study, moved(h)).pattern == from.pattern; };
   return line;
@@ -88,11 +100,11 @@ struct Measured {
   bool passed() const { return stencil.result.passed() && taylor.passed(); }
 };
 
-Measured measure(Study& study, const Point& at, std::uint64_t seed) {
+Measured measure(Study& study, const Point& at, const CheckOptions& options) {
   const std::vector<CheckField> fields = check_fields(study.variables());
   std::vector<Line> lines;
   for (std::size_t d = 0; d < std::max(kDirections, fields.size()); ++d)
-    lines.push_back(line_of(study, at, fields[d % fields.size()], seed + d));
+    lines.push_back(line_of(study, at, fields[d % fields.size()], options, options.seed + d));
   const Stencil how = study.stencil();
   const std::string over = study.steps() > 0 ? ", " + std::to_string(study.steps()) + " steps" : "";
   Measured m{check::compare_stencil(lines, how, over),
@@ -104,11 +116,12 @@ Measured measure(Study& study, const Point& at, std::uint64_t seed) {
 }
 
 // A point off the kink at which the gradient was taken, and what is measured there.
-Measured step_off(Study& study, const Point& start, const Measured& at_start, std::uint64_t seed) {
+Measured step_off(Study& study, const Point& start, const Measured& at_start, const CheckOptions& options) {
   for (const double distance : kOffKinks) {
     std::vector<double> z = start.z;
-    for (std::size_t i = 0; i < z.size(); ++i) z[i] += distance * normal(seed, std::uint32_t(i), 1);
-    Measured there = measure(study, Point(study, z), seed);
+    for (std::size_t i = 0; i < z.size(); ++i) z[i] += distance * normal(options.seed, std::uint32_t(i), 1);
+    if (options.progress) options.progress("a gradient off the kink");
+    Measured there = measure(study, Point(study, z), options);
     if (!there.passed()) continue;
     const std::string where =
         ", " + number(distance, 2) + " of the scales off the start: " + at_start.stencil.kink->to_text();
@@ -121,10 +134,11 @@ Measured step_off(Study& study, const Point& start, const Measured& at_start, st
 
 }  // namespace
 
-std::vector<Result> check_gradient(Study& study, std::uint64_t seed) {
+std::vector<Result> check_gradient(Study& study, const CheckOptions& options) {
   study.choose(study.inputs(true));
   const std::vector<double> z = study.start();
-  std::vector<Result> results = {study.dot_product(seed)};
+  if (options.progress) options.progress("forward against reverse");
+  std::vector<Result> results = {study.dot_product(options.seed)};
   results[0].name = "dot product";
   if (results[0].detail.empty()) {
     results[0].detail = "forward against reverse, random directions";
@@ -136,13 +150,34 @@ std::vector<Result> check_gradient(Study& study, std::uint64_t seed) {
     results.push_back({.name = "Taylor", .detail = why, .skipped = true});
     return results;
   }
+  if (options.progress) options.progress("the gradient");
   const Point start(study, z);
-  Measured measured = measure(study, start, seed);
-  if (!measured.passed() && measured.stencil.kink) measured = step_off(study, start, measured, seed);
+  Measured measured = measure(study, start, options);
+  if (!measured.passed() && measured.stencil.kink) measured = step_off(study, start, measured, options);
   results.push_back(measured.stencil.result);
   results.push_back(measured.taylor);
+  if (options.progress) options.progress("other ways to the gradient");
   for (Result& r : study.comparisons()) results.push_back(std::move(r));
   return results;
+}
+
+std::int64_t steps_in_time(double seconds, std::int64_t most,
+                           const std::function<std::unique_ptr<Study>(std::int64_t steps)>& open) {
+  const auto study = open(std::min(most, kTimedSteps));
+  if (most <= kTimedSteps || study->steps() < kTimedSteps) return most;
+  study->choose(study->inputs(true));
+  const std::vector<double> z = study->start();
+  if (z.empty() || !study->has_loss()) return most;
+  std::vector<double> gradient(z.size());
+  double fastest = std::numeric_limits<double>::infinity();
+  for (int k = 0; k < 2; ++k) {  // the first one warms up
+    const auto begun = std::chrono::steady_clock::now();
+    study->value_and_gradient(z, gradient.data());
+    fastest =
+        std::min(fastest, std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());
+  }
+  const double possible = double(kTimedSteps) * seconds / (kGradientsPerCheck * fastest);
+  return std::clamp<std::int64_t>(std::int64_t(std::min(possible, double(most))), kTimedSteps, most);
 }
 
 }  // namespace costate::study

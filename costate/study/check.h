@@ -24,12 +24,29 @@
 // Tests: tests/study/check_test.cpp.
 #pragma once
 
+#include <functional>
+#include <memory>
+
 #include "costate/study/study.h"
 
 namespace costate::study {
 
+struct CheckOptions {
+  std::uint64_t seed = 1;
+  // Told before each simulation what it is for: "stencil of jug.angle". May be empty.
+  std::function<void(const std::string& what)> progress = {};
+};
+
 // Over study.inputs(). Open the study for a check (io::Opening): in double precision, with tight tolerances,
 // over its first steps.
-std::vector<check::Result> check_gradient(Study& study, std::uint64_t seed = 1);
+std::vector<check::Result> check_gradient(Study& study, const CheckOptions& options = {});
+
+// Most checks take less time than this many gradients.
+inline constexpr int kGradientsPerCheck = 40;
+
+// How many of the first `most` steps a check has time for in so many seconds, from a gradient over a few of
+// them; `open` opens the study over its first steps. At least a few, and all of a study that chooses its own.
+std::int64_t steps_in_time(double seconds, std::int64_t most,
+                           const std::function<std::unique_ptr<Study>(std::int64_t steps)>& open);
 
 }  // namespace costate::study

@@ -22,7 +22,7 @@ Point = npt.ArrayLike | Mapping[str, npt.ArrayLike]
 
 # Settings that only some methods have.
 ONLY = {"rate": ("lbfgs", "adam", "gradient_descent"), "decay": ("adam",), "momentum": ("gradient_descent",), "memory": ("lbfgs",),
-        "sigma": ("cma_es",), "scale": ("cma_es",), "population": ("cma_es",), "seed": ("cma_es",)}
+        "sigma": ("cma_es",), "population": ("cma_es",), "seed": ("cma_es",)}
 
 
 def _refuse_without_effect(method: str, given: Mapping[str, bool]):
@@ -90,6 +90,15 @@ class Pack:
         none = -np.inf if what == "lower" else np.inf
         return np.concatenate([np.broadcast_to(np.asarray(given.get(name, none), dtype=float), start.shape).ravel()
                                for name, start in self.arrays.items()])
+
+    def scale(self, given) -> np.ndarray | None:
+        """Of all numbers, each the unit that it is varied in."""
+        if given is None:
+            return None
+        vector = np.full(self.size, float(given)) if np.ndim(given) == 0 and not isinstance(given, Mapping) else self.vector(given, "scale")
+        if not np.all((vector > 0) & np.isfinite(vector)):
+            raise Error("scale is how large changes of x usually are: positive numbers")
+        return vector
 
     def point(self, vector: np.ndarray):
         if not self.named:
@@ -221,6 +230,8 @@ def minimize(fun: Callable, x0: Point, method: str = "lbfgs", *, lower: Point | 
     target          a value that is good enough
     clip            (adam, gradient_descent) gradients longer than this are shortened to it
     rate            step (adam, gradient_descent: 0.01), first step (lbfgs: 1); decay (adam), momentum (gradient_descent), memory (lbfgs)
+    scale           how large changes of x usually are, like x0 or one number (1): x is varied in units of it, and rate, clip and the
+                    tolerance are about a gradient with respect to x / scale. Give it where x is very large or small in your units
     sigma           (cma_es: 0.3) first width of the cloud of points, about a third of how far the minimum may lie, in units of `scale`
     population      (cma_es) points of a generation, which is an iteration; 0: 4 + 3 log n
     batched         (cma_es) the function takes a generation, (points, n), and returns its values, (points,): as Rollout.values does
@@ -228,7 +239,7 @@ def minimize(fun: Callable, x0: Point, method: str = "lbfgs", *, lower: Point | 
     Ctrl-C stops too and returns the best point so far.
     """
     _refuse_without_effect(method, {"rate": rate is not None, "decay": decay != 1, "momentum": momentum != 0, "memory": memory != 10,
-                                    "sigma": sigma is not None, "scale": scale is not None, "population": population != 0,
+                                    "sigma": sigma is not None, "population": population != 0,
                                     "seed": seed != 1})
     pack = Pack(x0)
     if clip is not None and method not in ("adam", "gradient_descent"):
@@ -238,11 +249,14 @@ def minimize(fun: Callable, x0: Point, method: str = "lbfgs", *, lower: Point | 
     if batched and pack.named:
         raise Error("batched = True takes points as rows of an array: give x0 as an array")
 
+    units = pack.scale(scale)
+    unit = np.ones(pack.size) if units is None or method == "cma_es" else units  # cma_es knows its scale itself
+
     def on_vectors(vector):
-        result = fun(pack.point(vector))
+        result = fun(pack.point(vector * unit))
         if not (isinstance(result, tuple) and len(result) == 2):
             return result
-        gradient = pack.vector(result[1], "the gradient")
+        gradient = pack.vector(result[1], "the gradient") * unit
         if clip is not None:
             length = np.linalg.norm(gradient)
             if length > clip:
@@ -251,13 +265,14 @@ def minimize(fun: Callable, x0: Point, method: str = "lbfgs", *, lower: Point | 
 
     if value_tolerance is None:
         value_tolerance = 1e-13 if method == "lbfgs" else 0.0
+    low, high = pack.bounds(lower, "lower"), pack.bounds(upper, "upper")
     found = _core._minimize(  # type: ignore[attr-defined]
-        fun if batched else on_vectors, pack.vector(x0, "x0"), method, lower=pack.bounds(lower, "lower"),
-        upper=pack.bounds(upper, "upper"), iterations=iterations, tolerance=tolerance, value_tolerance=value_tolerance,
+        fun if batched else on_vectors, pack.vector(x0, "x0") / unit, method, lower=None if low is None else low / unit,
+        upper=None if high is None else high / unit, iterations=iterations, tolerance=tolerance, value_tolerance=value_tolerance,
         target=target, rate=rate, decay=decay, momentum=momentum, memory=memory, sigma=sigma,
-        scale=None if scale is None else pack.vector(scale, "scale"), population=population, seed=seed, batched=batched,
+        scale=units if method == "cma_es" else None, population=population, seed=seed, batched=batched,
         callback=callback)
-    return Optimum(pack.point(found.x), *_facts(found))
+    return Optimum(pack.point(found.x * unit), *_facts(found))
 
 
 def _facts(found):

@@ -46,9 +46,19 @@ inline std::size_t product(const Shape& shape) {
 template <class Real>
 using ConstArray = nb::ndarray<const Real, nb::c_contig, nb::device::cpu>;
 
+// What NumPy makes of lists. A list whose rows differ in length is no array at all.
+inline nb::object as_any_array(nb::handle object, nb::handle numpy, const char* what) {
+  try {
+    return numpy.attr("asarray")(object);
+  } catch (const nb::python_error& error) {
+    if (!error.matches(PyExc_ValueError)) throw;
+    throw Error({std::string(what) + " is not an array of numbers", {}, "give rows of the same length"});
+  }
+}
+
 // What NumPy would convert with a loss: complex numbers, masks, dates; and texts, which are no numbers.
 inline void refuse_lossy(nb::handle object, nb::handle numpy, const char* what) {
-  const auto kind = nb::cast<std::string>(numpy.attr("asarray")(object).attr("dtype").attr("kind"));
+  const auto kind = nb::cast<std::string>(as_any_array(object, numpy, what).attr("dtype").attr("kind"));
   if (kind == "U" || kind == "S" || kind == "M" || kind == "m" || kind == "V")
     throw Error(std::string(what) + " is an array of " +
                 (kind == "U" || kind == "S" ? "texts" : "times or records") + ", not of numbers");

@@ -25,17 +25,6 @@ std::optional<nb::dict> as_dict(nb::handle x) {
   return copy;
 }
 
-// A list whose rows differ in length is no array at all.
-template <class Real>
-ConstArray<Real> array_of(nb::handle given, const std::string& name) {
-  try {
-    return as_array<Real>(given, name.c_str());
-  } catch (const nb::python_error& error) {
-    if (!error.matches(PyExc_ValueError)) throw;
-    throw Error({name + " is not an array of numbers", {}, "give rows of the same length"});
-  }
-}
-
 // The fields of a role; of a model, controls by the names of its actuators where one of the keys is such a
 // name.
 std::vector<Field> fields_named_by(const nb::dict& given, const AnySystem& system, Role role) {
@@ -95,7 +84,7 @@ void Call<Real>::look_at_state(nb::handle x0) {
   if (const auto fields = as_dict(x0)) {
     x0_ = as_array<Real>(joined(system_, Role::state, *fields, system_.initial()), "x0");
   } else {
-    x0_ = array_of<Real>(x0, "x0");
+    x0_ = as_array<Real>(x0, "x0");
   }
   x0_shape_ = shape_of(x0_);
   if (x0_shape_.empty() || x0_shape_.back() != states)
@@ -112,7 +101,7 @@ void Call<Real>::look_at_controls(nb::handle u) {
   if (const auto fields = as_dict(u)) {
     u_ = as_array<Real>(joined(system_, Role::control, *fields, std::vector<double>(controls)), "u");
   } else {
-    u_ = array_of<Real>(u, "u");
+    u_ = as_array<Real>(u, "u");
   }
   u_shape_ = shape_of(u_);
   const std::size_t n = u_shape_.size();
@@ -153,7 +142,7 @@ void Call<Real>::look_at_parameter(std::size_t f, nb::handle value) {
     given_.push_back({f, static_cast<Real>(number), {}, size == 1 ? Shape{} : Shape{size}});
     return;
   }
-  Given given{f, 0, array_of<Real>(value, field.name), {}};
+  Given given{f, 0, as_array<Real>(value, field.name.c_str()), {}};
   given.shape = shape_of(given.values);
   Shape batch = given.shape;
   const auto own = system_.shapes.find(field.name);

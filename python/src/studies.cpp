@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "arrays.h"
+#include "costate/core/text.h"
 #include "costate/io/scene/load_study.h"
 #include "costate/study/check.h"
 #include "costate/study/optimise.h"
@@ -169,11 +170,20 @@ class PyStudy {
     return result;
   }
   // In double precision, with tight tolerances, over the first steps.
-  std::vector<check::Result> check(std::int64_t steps, std::uint64_t seed) const {
-    io::Opening opening = opening_;
-    opening.for_check = true;
-    opening.most_steps = steps;
-    return without_gil([&] { return study::check_gradient(*open_(opening), seed); });
+  std::vector<check::Result> check(std::int64_t steps, std::uint64_t seed,
+                                   std::optional<double> budget) const {
+    if (budget && !(*budget > 0))
+      throw Error({"budget = " + number(*budget), {}, "give seconds, or None for no limit"});
+    const auto open = [&](std::int64_t most) {
+      io::Opening opening = opening_;
+      opening.for_check = true;
+      opening.most_steps = most;
+      return open_(opening);
+    };
+    return without_gil([&] {
+      const std::int64_t most = budget ? study::steps_in_time(*budget, steps, open) : steps;
+      return study::check_gradient(*open(most), {.seed = seed});
+    });
   }
   check::Trust trust(const ArrayLike& x, const check::TrustOptions& options) {
     const Numbers z = scaled(x);
@@ -296,8 +306,10 @@ void bind_studies(nb::module_& m) {
       .def("optimize", &PyStudy::optimize, "state_file"_a = "", "resume"_a = false, "progress"_a = nb::none(),
            "As [optimize] or [fit] says: {'x', 'variables', 'loss', 'start_loss', 'losses', 'reason', ...}.\n"
            "progress(iteration, value, best): False stops. With a state file a run can be resumed.")
-      .def("check", &PyStudy::check, "steps"_a = 200, "seed"_a = 1,
-           "Is the gradient right? A list of checks.")
+      .def("check", &PyStudy::check, "steps"_a = 200, "seed"_a = 1, "budget"_a = nb::none(),
+           "Is the gradient right, over the first steps? A list of checks. budget: seconds, about, that it "
+           "may "
+           "take; then over fewer steps, where there is no time for all.")
       .def(
           "trust",
           [](PyStudy& s, const ArrayLike& x, double tolerance, double longest, int directions,

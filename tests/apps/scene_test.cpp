@@ -95,7 +95,11 @@ TEST_F(SceneTool, MistakesEndWithTwo) {
   EXPECT_EQ(run_tool("view " + scene()).code, 2);
   const Outcome wrong = run_tool("run " + scene() + "--set domain.dx=-1");
   EXPECT_EQ(wrong.code, 2);
-  EXPECT_NE(wrong.err.find("dx must be greater than zero"), std::string::npos);
+  EXPECT_EQ(wrong.err, "--set domain.dx=-1: dx must be greater than zero\n");  // not the line of the file
+  const Outcome several = run_tool("run " + scene() + "--set 'domain.high=[0.5]' --set domain.dx=0.01");
+  EXPECT_TRUE(several.err.starts_with("--set domain.high=[0.5]: ")) << several.err;
+  const Outcome unknown = run_tool("run " + scene() + "--set run.duraton=1");
+  EXPECT_TRUE(unknown.err.starts_with("--set run.duraton=1: unknown key 'duraton'")) << unknown.err;
 }
 
 TEST_F(SceneTool, AModelRunsAlone) {

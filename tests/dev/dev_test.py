@@ -12,7 +12,7 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = "setup build test coverage demo bench lint format docs clean".split()
+COMMANDS = "setup build test wheel coverage demo bench lint format docs clean".split()
 
 
 def load_dev():
@@ -97,6 +97,37 @@ class ProgressOfABuild(unittest.TestCase):
         progress.say("FAILED: a.o\n")
         progress.end()
         self.assertTrue(out.getvalue().endswith("left\r\033[KFAILED: a.o\n"))
+
+
+class WatchedBuilds(unittest.TestCase):
+    def watch(self, program, **options):
+        """What is written while a program runs that prints as ninja does, and whether it failed."""
+        said, sys.stdout = sys.stdout, io.StringIO()
+        try:
+            dev.watch_ninja([sys.executable, "-c", program], "building", **options)
+            return sys.stdout.getvalue(), False
+        except dev.Failed:
+            return sys.stdout.getvalue(), True
+        finally:
+            sys.stdout = said
+
+    def test_what_is_no_progress_is_said(self):
+        self.assertEqual(self.watch("print('[1/2] a.o'); print('a.cpp:1: warning')"), ("a.cpp:1: warning\n", False))
+
+    def test_pip_is_quiet_until_it_fails(self):
+        program = "print('  [1/2] a.o'); print('Preparing metadata'); raise SystemExit({})"
+        self.assertEqual(self.watch(program.format(0), quiet=True), ("", False))
+        self.assertEqual(self.watch(program.format(1), quiet=True), ("Preparing metadata\n", True))
+
+
+class Wheels(unittest.TestCase):
+    def test_both_builds_of_the_engine_are_made_the_same_way(self):
+        """What pyproject.toml sets for the build is handed on to the one for wider registers, or meant for one of them alone."""
+        project, cmake = ((ROOT / file).read_text() for file in ("pyproject.toml", "python/CMakeLists.txt"))
+        settings = re.findall(r"^(COSTATE_\w+) = ", project.partition("[tool.scikit-build.cmake.define]")[2], re.MULTILINE)
+        handed_on = re.findall(r"-D(\w+):", cmake.partition("ExternalProject_Add")[2])
+        self.assertIn("COSTATE_CUDA_ARCH", settings)
+        self.assertEqual(set(settings) - set(handed_on), {"COSTATE_PYTHON_WIDER"})
 
 
 class BuildFolders(unittest.TestCase):

@@ -312,6 +312,28 @@ TEST(Events, ARecordedCrossingDoesNotFireTwice) {
 }
 
 // x' = -p x with y = x^2 as an algebraic state: f says nothing about how fast y moves.
+// The last step is as short as a few roundings of its time.
+TEST(Events, ASpanMayEndWhereAnEventHappens) {
+  const auto field = make_field<2, 2>(test::falling);
+  const Event passing{.name = "passing", .guard = make_function<2, 2>(test::height)};
+  const double g = 9.81, crossing = (2 + std::sqrt(4 + 2 * g)) / g;
+  for (const char* method : {"dopri5", "dop853", "bs3", "radau5", "bdf"}) {
+    double t1 = crossing;
+    for (int ulps = 0; ulps < 12; ++ulps, t1 = std::nextafter(t1, 2.0)) {
+      const Solution s = solve(field, {0, t1}, {1, 2}, {1, g},
+                               {.method = method, .rtol = 1e-9, .atol = {1e-11}, .events = {passing}});
+      EXPECT_LE(s.events.size(), 1u) << method << " " << ulps;
+      EXPECT_EQ(s.t.back(), t1) << method << " " << ulps;
+    }
+    // Of one event that is certain, the derivative is that of the crossing.
+    const Solution s = solve(field, {0, crossing + 4e-8}, {1, 2}, {1, g},
+                             {.method = method, .rtol = 1e-9, .atol = {1e-11}, .events = {passing}});
+    ASSERT_EQ(s.events.size(), 1u) << method;
+    EXPECT_NEAR(gradient(s, OutputCotangents{.event_times = {1}}).x0[0], 1 / (g * crossing - 2), 1e-6)
+        << method;
+  }
+}
+
 TEST(Events, AGuardOnAnAlgebraicStateFiresOnce) {
   const auto field = make_field<2, 1>(
       [](auto, auto x, auto p) {

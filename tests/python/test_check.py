@@ -120,3 +120,12 @@ def test_a_constraint_that_cannot_be_solved_is_not_called_exact(tmp_path):
         x0 = np.concatenate([joined.initial_state[:8], [0.3, -0.2, 0.5, 0.1, 0.4, -0.3]])
         return joined.rollout(5).pull_back(x0, final_state=np.ones(14)).report.label
     assert label(0.0).startswith("exact up to a residual of 0.") and label(0.05) == "exact"
+
+
+def test_a_study_is_checked_over_as_many_steps_as_there_is_time_for():
+    swing = costate.load_study("swing_up.toml")
+    stencil = {steps: next(c.detail for c in swing.check(steps=steps, budget=budget) if c.name == "stencil")
+               for steps, budget in ((30, 1e-6), (31, 1e6), (32, None))}
+    assert ", 10 steps" in stencil[30] and ", 31 steps" in stencil[31] and ", 32 steps" in stencil[32]
+    with pytest.raises(costate.Error, match="budget = 0"):
+        swing.check(budget=0)

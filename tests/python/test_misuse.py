@@ -69,7 +69,11 @@ class TestShapes:
         sim, ragged = spring.rollout(5), [[1.0, 2.0], [3.0]]
         for call, name in ((lambda: sim.simulate(ragged), "x0"), (lambda: sim.simulate({"q": ragged}), "q"),
                            (lambda: sim.simulate(p={"k": ragged}), "k"),
-                           (lambda: costate.minimize(lambda x: (0.0, x), ragged), "x0")):
+                           (lambda: costate.minimize(lambda x: (0.0, x), ragged), "x0"),
+                           (lambda: costate.loss.final("q", ragged), "target"),
+                           (lambda: costate.loss.track("q", [1, 2], ragged), "targets"),
+                           (lambda: sim.pull_back(final_state=ragged), "final_state"),
+                           (lambda: sim.jvp(x0_dot=ragged), "x0")):
             with pytest.raises(costate.Error, match=f"{name} is not an array of numbers"):
                 call()
         with pytest.raises(costate.Error, match=r"do not go together, .* q \(3, 2\), v \(4, 2\)"):
@@ -340,7 +344,7 @@ class TestSettingsWithoutEffect:
         ("lbfgs", {"sigma": 0.1}, "only 'cma_es' has a sigma"), ("lbfgs", {"decay": 0.9}, "only 'adam' has a decay"),
         ("adam", {"momentum": 0.9}, "only 'gradient_descent' has a momentum"), ("adam", {"memory": 5}, "only 'lbfgs' has a memory"),
         ("cma_es", {"rate": 0.1}, "'lbfgs' and 'adam' and 'gradient_descent' have a rate"), ("adam", {"seed": 2}, "only 'cma_es'"),
-        ("lbfgs", {"population": 9}, "only 'cma_es'"), ("adam", {"scale": [1.0]}, "only 'cma_es'")])
+        ("lbfgs", {"population": 9}, "only 'cma_es'"), ("adam", {"sigma": 1.0}, "only 'cma_es'")])
     def test_settings_of_another_method(self, method, options, message):
         with pytest.raises(costate.Error, match=message):
             costate.minimize(lambda x: (float(x @ x), 2 * x), [1.0], method, **options)

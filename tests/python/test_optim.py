@@ -71,6 +71,26 @@ def test_the_unit_of_the_unknowns_does_not_matter(unit):
     assert found.converged and found.x / unit == pytest.approx(wanted, abs=1e-6)
 
 
+@pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
+@pytest.mark.parametrize("method, options", [("lbfgs", {}), ("adam", {"rate": 0.05, "iterations": 3000}), ("gradient_descent", {"rate": 0.1})])
+def test_from_zero_the_scale_says_the_unit(method, options, unit):
+    wanted = np.array([1.0, -2.0]) * unit
+
+    def objective(p):
+        assert np.all(np.abs(p["x"]) <= 1.5 * unit)
+        error = (p["x"] - wanted) / unit
+        return 0.5 * error @ error, {"x": error / unit}
+
+    found = costate.minimize(objective, {"x": np.zeros(2)}, method, scale=unit, lower={"x": -1.5 * unit}, upper={"x": 1.5 * unit}, **options)
+    assert found.x["x"] / unit == pytest.approx([1, -1.5], abs=1e-4)
+    if unit == 1e12:  # without, the gradient is zero to every tolerance, and the reason says so
+        without = costate.minimize(lambda x: (0.5 * np.sum((x / unit - 1) ** 2), (x / unit - 1) / unit), [0.0, 0.0])
+        assert "scale the variables" in without.reason
+    for bad in (0.0, {"x": [1.0, -1.0]}, {"x": [1.0, np.inf]}):
+        with pytest.raises(costate.Error, match="scale is how large changes"):
+            costate.minimize(objective, {"x": np.zeros(2)}, method, scale=bad)
+
+
 def test_cma_es_needs_no_gradient():
     result = costate.minimize(scipy.optimize.rosen, [-1.2, 1.0], "cma_es", iterations=400)
     np.testing.assert_allclose(result.x, 1, atol=1e-4)

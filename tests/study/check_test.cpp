@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -26,6 +27,8 @@ class Curve final : public Study {
   double factor = 1;  // of the gradient: 1 is right
   double size = 1;    // of the whole
   double start_at = 0.3;
+  std::int64_t length = 7;
+  std::multiset<std::vector<double>> asked = {};
 
   Curve() {
     std::vector<Variable> variables(2);
@@ -34,12 +37,16 @@ class Curve final : public Study {
     variables[1].name = "jug.position[0]";
     choose(variables);
   }
-  std::int64_t steps() const override { return 7; }
+  std::int64_t steps() const override { return length; }
   bool has_loss() const override { return true; }
   NamedTexts facts() const override { return {}; }
   std::string headline() const override { return "curve"; }
   std::string identity() const override { return "curve"; }
   double value(const std::vector<double>& x) override {
+    asked.insert(x);
+    return at(x);
+  }
+  double at(const std::vector<double>& x) const {
     const double t = x[0] - start_at;
     return 1 + size * (std::sin(x[0]) + std::cos(2 * x[1]) + std::abs(x[0] - corner) + tie * t * std::abs(t) +
                        kink * std::abs(t));
@@ -50,7 +57,7 @@ class Curve final : public Study {
     gradient[0] = factor * size * (std::cos(x[0]) + side + 2 * tie * std::abs(t) + kink_side);
     gradient[1] = factor * size * (-2 * std::sin(2 * x[1]));
     report_.mode_switches = {side < 0 ? 3 : 4};
-    return value(x);
+    return at(x);
   }
   Run run(const std::vector<double>&, const RunOptions&) override { return {}; }
   check::Result dot_product(std::uint64_t) override { return {"dot product", 0, 1e-13, {}}; }
@@ -145,6 +152,31 @@ TEST(StudyCheck, TheWorstFieldIsNamed) {
   Curve f;
   f.factor = 1.001;
   EXPECT_NE(verdicts_of(f).stencil.detail.find("worst: jug."), std::string::npos);
+}
+
+TEST(StudyCheck, NoPointIsSimulatedTwice) {
+  Curve f;
+  f.kink = 1;
+  int told = 0;
+  check_gradient(f, {.progress = [&](const std::string& what) { told += what.starts_with("differences"); }});
+  EXPECT_EQ(told, int(f.asked.size()));
+  EXPECT_GT(told, 40);
+  for (const auto& x : f.asked) EXPECT_EQ(f.asked.count(x), 1U) << x[0] << " " << x[1];
+}
+
+// A check over its first steps takes as long as there is time for.
+TEST(StudyCheck, StepsFollowTheTimeThatThereIs) {
+  const auto of_length = [](std::int64_t length) {
+    return [length](std::int64_t steps) {
+      auto study = std::make_unique<Curve>();
+      study->length = std::min(length, steps);
+      return study;
+    };
+  };
+  EXPECT_EQ(steps_in_time(1e6, 200, of_length(1000)), 200);
+  EXPECT_EQ(steps_in_time(1e-9, 200, of_length(1000)), 10);
+  EXPECT_EQ(steps_in_time(1e-9, 200, of_length(5)), 200);  // there are no more
+  EXPECT_EQ(steps_in_time(1e-9, 8, of_length(1000)), 8);
 }
 
 std::vector<std::string> scenes() {

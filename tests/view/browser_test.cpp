@@ -43,10 +43,13 @@ window.addEventListener('load', () => {
   const alone = grab(player.duration / 2);
   player.key({key: 'c', preventDefault() {}});
   player.key({key: 'ArrowRight', preventDefault() {}});
+  const pane = stage.canvas.getBoundingClientRect(), chart = document.getElementById('chart').getBoundingClientRect();
+  const covered = Math.max(0, Math.min(pane.right, chart.right) - Math.max(pane.left, chart.left)) *
+                  Math.max(0, Math.min(pane.bottom, chart.bottom) - Math.max(pane.top, chart.top));
   document.documentElement.setAttribute('data-probe', [
     'drawn', differ(first, i => background[i % 4]).toFixed(4), 'moved', differ(middle, i => first[i]).toFixed(4),
     'turned', differ(turned, i => middle[i]).toFixed(4), 'alone', differ(alone, i => turned[i]).toFixed(4),
-    'gl', gl.getError(), 'programs', stage.renderer.info.programs.length,
+    'chart', chart.width, 'covered', covered, 'gl', gl.getError(), 'programs', stage.renderer.info.programs.length,
     'trouble', document.getElementById('trouble').hidden ? 'none' : document.getElementById('trouble').textContent].join(' '));
 });
 </script>)~";
@@ -118,6 +121,8 @@ TEST(ReplayInABrowser, DrawsParticlesSideBySideWithoutAComplaint) {
   EXPECT_GT(seen.number("moved"), 0.002);
   EXPECT_GT(seen.number("turned"), 0.01);
   EXPECT_GT(seen.number("alone"), 0.01);
+  EXPECT_GT(seen.number("chart"), 100);
+  EXPECT_EQ(seen.number("covered"), 0);  // pixels of the panes that lie behind the chart
   EXPECT_EQ(seen.number("gl"), 0);
   EXPECT_NE(seen.dom.find("trouble none"), std::string::npos);
   EXPECT_NE(seen.dom.find("<h1 id=\"title\">Learning to aim</h1>"), std::string::npos);

@@ -50,10 +50,11 @@ bool is_numeric(const TomlValue& v) {
 // Walks down the tree; every way off it is an Error that names the setting.
 class Walk {
  public:
-  Walk(TomlValue& root, const Setting& setting) : at_(&root), setting_(setting) {}
+  // `place`: that of the setting.
+  Walk(TomlDocument& document, Place place) : document_(document), place_(place), at_(&document.root()) {}
 
   [[noreturn]] void wrong(const std::string& what, const std::string& advice) const {
-    throw Error({what, "--set " + setting_.first + "=" + setting_.second, advice});
+    document_.fail(place_, what, advice);
   }
   TomlValue& at() const { return *at_; }
   const std::string& where() const { return where_; }
@@ -67,9 +68,10 @@ class Walk {
       TomlValue* found = at_->find(step.key);
       if (!found && missing) {
         at_->keys.push_back(step.key);
-        at_->key_places.push_back({});
+        at_->key_places.push_back(place_);
         at_->items.emplace_back();
         at_->items.back().kind = *missing;
+        at_->items.back().place = place_;
         found = &at_->items.back();
       }
       if (!found) {
@@ -110,8 +112,9 @@ class Walk {
     where_ += "[" + std::to_string(index) + "]";
   }
 
+  const TomlDocument& document_;
+  Place place_;
   TomlValue* at_;
-  const Setting& setting_;
   std::string where_;
 };
 
@@ -119,7 +122,8 @@ class Walk {
 
 void SceneFile::apply(const Setting& setting) {
   const auto& [path, text] = setting;
-  Walk walk(document_.root(), setting);
+  const Place place = document_.place_beside("--set " + path + "=" + text);
+  Walk walk(document_, place);
   const std::vector<Step> steps = steps_of(path);
   if (steps.size() < 2)
     walk.wrong("'" + path + "' names nothing that can be set",
@@ -158,10 +162,9 @@ void SceneFile::apply(const Setting& setting) {
   }
   if (names && target.is(Kind::number) && value.is(Kind::array))
     walk.wrong(walk.where() + " is one number", "write " + path + "=1.5");
-  value.text_place = target.place;
   value.text_is_verbatim = false;
-  const auto put = [place = target.place](TomlValue& v, const auto& each) -> void {
-    v.place = place;
+  const auto put = [place](TomlValue& v, const auto& each) -> void {
+    v.place = v.text_place = place;
     for (TomlValue& item : v.items) each(item, each);
   };
   put(value, put);

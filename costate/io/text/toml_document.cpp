@@ -318,8 +318,14 @@ std::string_view TomlDocument::line(int number) const {
   return rest.substr(0, rest.find('\n'));
 }
 
+Place TomlDocument::place_beside(std::string source) {
+  beside_.push_back(std::move(source));
+  return {-int(beside_.size()), 0};
+}
+
 void TomlDocument::fail(Place place, const std::string& what, const std::string& advice) const {
-  if (place.line <= 0) throw Error({what, name_, advice});
+  if (place.line < 0) throw Error({what, beside_[std::size_t(-place.line) - 1], advice});
+  if (place.line == 0) throw Error({what, name_, advice});
   constexpr std::size_t kShown = 60;  // characters either side of the caret
   const std::string_view whole = line(place.line);
   const std::size_t at = Cursor(whole).offset({1, place.column});

@@ -21,7 +21,8 @@ namespace costate::io {
 
 inline constexpr std::size_t kMaxFileSize = std::size_t{1} << 20;
 
-// Counted from 1; columns count characters. Line 0: nowhere in particular.
+// Counted from 1; columns count characters. Line 0: nowhere in particular; below 0: beside the file
+// (TomlDocument::place_beside).
 struct Place {
   int line = 0, column = 0;
 };
@@ -56,6 +57,9 @@ class TomlDocument {
   const TomlValue& root() const { return root_; }
   TomlValue& root() { return root_; }
 
+  // A place for values that were given beside the file: mistakes in them are told as those of `source`.
+  Place place_beside(std::string source);
+
   // An Error that shows the line of the file with a caret under the place.
   [[noreturn]] void fail(Place place, const std::string& what, const std::string& advice = "") const;
 
@@ -67,6 +71,7 @@ class TomlDocument {
   std::string_view line(int number) const;
 
   std::string text_, name_;
+  std::vector<std::string> beside_;
   TomlValue root_;
 };
 

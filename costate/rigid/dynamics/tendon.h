@@ -43,11 +43,13 @@ void tendon_vjp(const Tree& tree, std::size_t t, const S* v, const S& force, con
   }
 }
 
-// How far the tendon is stretched past its dead band (negative: slack side).
+// How far the tendon is stretched past its dead band (negative: slack side). The ends of the band belong to
+// the outside: a file that names no springlength has a band without width, and its models start there, where
+// the spring has one slope.
 template <class S>
 COSTATE_INLINE S tendon_stretch(const S* springlength, const S& length) {
-  return select(length > springlength[1], length - springlength[1],
-                select(length < springlength[0], length - springlength[0], S(0)));
+  return select(length >= springlength[1], length - springlength[1],
+                select(length <= springlength[0], length - springlength[0], S(0)));
 }
 
 struct TendonForces {
@@ -83,7 +85,7 @@ struct TendonForces {
         const S k = p[tendon.p.stiffness];
         force -= k * stretch;
         const S pull = -(k * force_bar);
-        const mask_t<S> high = length > rest[1], low = length < rest[0];
+        const mask_t<S> high = length >= rest[1], low = length <= rest[0];
         length_bar = select(high | low, pull, S(0));
         if (wanted(tendon.p.stiffness)) p_bar[tendon.p.stiffness] -= stretch * force_bar;
         if (wanted(tendon.p.springlength)) {

@@ -269,8 +269,8 @@ void spring_energy_vjp(const Tree& tree, const S* p, const S* q, const S& bar, S
     d.tendon_length_bar[t] += pull;
     if (!p_bar) continue;
     p_bar[at.stiffness] += bar * S(0.5) * s * s;
-    p_bar[at.springlength] -= select(length > rest[1], S(0), pull);
-    p_bar[at.springlength + 1] -= select(length > rest[1], pull, S(0));
+    p_bar[at.springlength] -= select(length >= rest[1], S(0), pull);
+    p_bar[at.springlength + 1] -= select(length >= rest[1], pull, S(0));
   }
 }
 

@@ -36,6 +36,7 @@ class Player {
     this.element('title').textContent = this.replay.title;
     for (const note of this.replay.notes) this.element('notes').appendChild(document.createElement('p')).textContent = note;
     drawChart(this.element('chart'), this.replay.curves);
+    document.body.classList.toggle('charted', this.replay.curves.length > 0);
     for (const s of this.speeds) this.element('speed').add(new Option(s + ' ×', s, s === 1, s === 1));
     this.element('panes').hidden = this.replay.recordings.length < 2;
     this.fields = [...new Set([].concat(...this.replay.recordings.map(r => r.images.map(i => i.name))))];
@@ -146,8 +147,9 @@ class Player {
     if (options.has('pane')) this.setPane(Math.min(+options.get('pane'), this.stage.panes.length) - 1);
     if (this.fields.includes(options.get('show'))) this.setField(options.get('show'));
     if (options.get('colour') === 'speed') this.setColour(true);
-    if (options.has('still') || options.has('film')) document.body.className = 'still';
+    if (options.has('still') || options.has('film')) document.body.classList.add('still');
     if (options.has('film')) {
+      document.body.classList.add('film');
       this.stage.resize();
       this.film(+options.get('film') || 30);
     }

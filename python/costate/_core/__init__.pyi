@@ -967,8 +967,10 @@ class Study:
         progress(iteration, value, best): False stops. With a state file a run can be resumed.
         """
 
-    def check(self, steps: int = 200, seed: int = 1) -> list[Check]:
-        """Is the gradient right? A list of checks."""
+    def check(self, steps: int = 200, seed: int = 1, budget: float | None = None) -> list[Check]:
+        """
+        Is the gradient right, over the first steps? A list of checks. budget: seconds, about, that it may take; then over fewer steps, where there is no time for all.
+        """
 
     def trust(self, x: numpy.typing.ArrayLike | None = None, *, tolerance: float = 0.1, longest: float = 1.0, directions: int = 4, seed: int = 1) -> Trust:
         """

@@ -159,6 +159,21 @@ TEST(SpatialTendon, EveryParametersCotangentMatchesDualUnderImplicitfast) {
 }
 TEST(SpatialTendon, EveryParametersCotangentMatchesDualUnderRk4) { cotangents_match_dual(Integrator::rk4); }
 
+// A file without springlength: the spring is at rest where the model starts, and pulls back on both sides.
+TEST(FixedTendon, ASpringHasItsSlopeAtRestToo) {
+  const Model model = compile(io::parse_mjcf(
+      "<mujoco><option timestep='0.01' gravity='0 0 0'/><worldbody><body><joint name='x' type='slide' "
+      "axis='1 0 0'/><geom size='.1' mass='2'/></body></worldbody><tendon><fixed name='t' stiffness='30'>"
+      "<joint joint='x' coef='1'/></fixed></tendon></mujoco>"));
+  const auto system = make_system<double>(model);
+  Rollout<double> rollout(system, {.steps = 1});
+  const auto at = rollout.arguments();  // at rest: x = 0, v = 0
+  const auto speed = loss::final_value<double>(system->signature(), "v", 0, 1);
+  EXPECT_NEAR(rollout.value_and_gradient(at, *speed).x0[0], -0.01 * 30 / 2, 1e-15);
+  EXPECT_LT(check::dot_product(rollout, at).error, 1e-13);
+  EXPECT_LT(check::stencil(rollout, at, *speed).error, 1e-9);
+}
+
 // Where no tendon takes another way during the rollout. The references' states are such that none does
 // nearby.
 TEST(SpatialTendon, GradientsOfRolloutsMatchTheStencilAndTheirTranspose) {
