@@ -1,6 +1,6 @@
 // Planning: one step of the Riccati recursion at the size of a humanoid, iterations of iLQR on the humanoid,
-// the linear MPC layer with its gradient, and updates of a twin. `rate` counts steps, iterations, problems and
-// updates.
+// the linear MPC layer with its gradient, and updates of a twin. `rate` counts steps, iterations, problems
+// and updates.
 #include "bench/measure.h"
 #include "costate/control/filter/twin.h"
 #include "costate/control/plan/ddp.h"

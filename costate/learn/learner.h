@@ -78,8 +78,8 @@ class Learner {
 
   void episode_ended(double its_return, double its_length);
   const Learned& record(Learned what);  // with the counts and the means of the last episodes
-  // A memory begins with the counts and the last episodes: as many numbers as head_size says, which refuses what
-  // cannot be one.
+  // A memory begins with the counts and the last episodes: as many numbers as head_size says, which refuses
+  // what cannot be one.
   std::vector<double> head() const;
   static std::size_t head_size(const std::vector<double>& memory);
   void restore_head(const std::vector<double>& memory);

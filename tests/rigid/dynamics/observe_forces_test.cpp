@@ -152,8 +152,8 @@ TEST(ObserveForces, EveryQuantityHasItsDerivative) {
   for (const std::size_t at : {0u, 9u}) EXPECT_GT(expect_derivatives(cord[at], random), 30);
 }
 
-// Through contacts and the accelerations that they leave: how gradients by state, control and parameter change
-// with state and control.
+// Through contacts and the accelerations that they leave: how gradients by state, control and parameter
+// change with state and control.
 void expect_second_derivatives(const Case& c) {
   const auto system = make_system<double>(c.model);
   std::vector<Quantity> list = everything(c.model);
