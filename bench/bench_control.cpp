@@ -1,6 +1,8 @@
 // Planning: one step of the Riccati recursion at the size of a humanoid, iterations of iLQR on the humanoid,
-// and the linear MPC layer with its gradient. `rate` counts steps, iterations and problems.
+// the linear MPC layer with its gradient, and updates of a twin. `rate` counts steps, iterations, problems
+// and updates.
 #include "bench/measure.h"
+#include "costate/control/filter/twin.h"
 #include "costate/control/plan/ddp.h"
 #include "costate/control/quadratic/lq.h"
 #include "costate/control/quadratic/riccati.h"
@@ -10,6 +12,7 @@
 #include "costate/rigid/rigid_system.h"
 #include "costate/system/program/lambda_system.h"
 #include "costate/system/program/program_objective.h"
+#include "costate/system/rollout.h"
 
 namespace costate::bench {
 namespace {
@@ -165,6 +168,39 @@ void layer(benchmark::State& state, int n, bool gradient) {
   report(state, {.items = double(count)});
 }
 
+// A twin of a cart-pole at 100 Hz takes in one measurement of both joints and tunes two masses and a damping:
+// by the extended Kalman filter (window 0), or estimating the last steps anew.
+void twin(benchmark::State& state, std::int64_t window) {
+  rigid::Model model = rigid::load(COSTATE_SCENES "/cart_pole.xml");
+  model.options.contact = false, model.options.timestep = 0.01;
+  control::TwinProblem p;
+  p.system = rigid::make_system<double>(model);
+  const Signature& s = p.system->signature();
+  p.parameters = Parameters<double>(s);
+  p.measured = {loss::expression<double>(s, "q[0]"), loss::expression<double>(s, "q[1]")};
+  p.measurement_noise = {1e-6, 1e-6};
+  p.process_noise = identity(4, 1e-10), p.P0 = identity(4, 1e-4), p.x0 = {0, 0, 0, 0};
+  p.tuned = {{.name = "body/cart/mass", .deviation = 0.1, .drift = 1e-3, .lower = 0.1},
+             {.name = "body/pole/mass", .deviation = 0.02, .drift = 1e-3, .lower = 0.01},
+             {.name = "joint/hinge/damping", .deviation = 0.01, .drift = 1e-4, .lower = 0}};
+  p.window = window;
+  control::Twin twin(p);
+  Rollout<double> truth(p.system, {.steps = 1});
+  Arguments<double> at = truth.arguments();
+  at.x0 = p.x0;
+  std::int64_t k = 0;
+  const auto advance = [&] {
+    at.controls = {0.3 * std::sin(0.1 * double(k)) + 0.2 * std::sin(0.31 * double(k))};
+    at.x0 = truth.simulate(at).final_state;
+    twin.step(at.controls, {at.x0[0] + 1e-3 * normal<double>(1, 0, std::uint64_t(k), 0),
+                            at.x0[1] + 1e-3 * normal<double>(1, 0, std::uint64_t(k), 1)});
+    ++k;
+  };
+  while (k < window + 10) advance();
+  for (auto _ : state) advance();
+  report(state, {.items = 1});
+}
+
 const bool registered = [] {
   const auto add = [](const std::string& name, auto f) {
     benchmark::RegisterBenchmark(name.c_str(), f)->UseRealTime();
@@ -180,6 +216,9 @@ const bool registered = [] {
   for (const std::int64_t steps : {48, 56})
     add("control/ilqr_humanoid" + std::to_string(steps) + "/double/forward",
         [=](benchmark::State& s) { humanoid(s, steps); });
+  for (const std::int64_t window : {0, 20, 200})
+    add("control/twin_window" + std::to_string(window) + "/double/forward",
+        [=](benchmark::State& s) { twin(s, window); });
   for (const int n : {4, 12})
     for (const bool gradient : {false, true})
       add("control/box_mpc" + std::to_string(n) + "/double/" + (gradient ? "gradient" : "forward"),

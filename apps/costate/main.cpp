@@ -237,9 +237,12 @@ std::vector<Command> add_commands(CLI::App& app, Arguments& a) {
               "  costate identify double_pendulum_identify.toml --pool processes:4");
   CLI::App* plan = command("plan", "Plan the controls of every step until the loss is smallest.",
                            "  costate plan swing_up.toml\n"
-                           "  costate plan swing_up.toml --method ddp --output swing");
-  plan->add_option("--method", a.method, "ilqr (default), or ddp: with second derivatives");
-  plan->add_option("--iterations", a.iterations, "at most (default: 200)")->check(CLI::Range(1, 1'000'000));
+                           "  costate plan swing_up.toml --method ddp --output swing\n"
+                           "  costate plan swing_up.toml --method collocation");
+  plan->add_option("--method", a.method,
+                   "ilqr (default), ddp: with second derivatives, collocation: one nonlinear program");
+  plan->add_option("--iterations", a.iterations, "at most (default: the file's, or 200)")
+      ->check(CLI::Range(1, 1'000'000));
   CLI::App* train = command("train", "Learn the policy of [task]; write it, its learning curve and a replay.",
                             "  costate train hopper_train.toml\n"
                             "  costate train hopper_train.toml --set train.seed=2 --output second --resume");

@@ -13,12 +13,6 @@
 namespace costate::app {
 namespace {
 
-control::Method method_of(const std::string& name) {
-  if (name.empty() || name == "ilqr") return control::Method::ilqr;
-  if (name == "ddp") return control::Method::ddp;
-  throw Error({"no method of planning is called " + name, "--method", "use ilqr or ddp"});
-}
-
 // One row per step.
 void write_controls(const std::string& file, const study::Planned& planned) {
   std::ofstream out(file);
@@ -44,15 +38,13 @@ int run_plan(const Arguments& arguments) {
   const std::string prefix = output_prefix(arguments);
   expect_writable_prefix(prefix);
   ProgressBar bar;
-  const int iterations = arguments.iterations > 0 ? arguments.iterations : 200;
+  const auto show = [&](const control::PlanProgress& p) {
+    bar.show(p.iteration, std::max(arguments.iterations > 0 ? arguments.iterations : 200, p.iteration),
+             fmt::format("loss {:.4g}  gradient {:.2g}", p.value, p.gradient_norm));
+    return true;
+  };
   const study::Planned planned =
-      study::plan(*study, {.method = method_of(arguments.method),
-                           .iterations = iterations,
-                           .callback = [&](const control::PlanProgress& p) {
-                             bar.show(p.iteration, iterations,
-                                      fmt::format("loss {:.4g}  gradient {:.2g}", p.value, p.gradient_norm));
-                             return true;
-                           }});
+      study::plan(*study, {.method = arguments.method, .iterations = arguments.iterations, .callback = show});
   const control::Plan& plan = planned.plan;
   write_controls(prefix + ".plan.csv", planned);
   if (study->has_picture()) {
@@ -68,7 +60,9 @@ int run_plan(const Arguments& arguments) {
                  {"plan", plan.u},
                  {"report",
                   {{"iterations", plan.iterations},
+                   {"method", planned.method},
                    {"gradient_norm", plan.gradient_norm},
+                   {"violation", plan.violation},
                    {"converged", plan.converged()},
                    {"reason", plan.reason}}},
                  {"file", prefix + ".plan.csv"}};
@@ -77,8 +71,7 @@ int run_plan(const Arguments& arguments) {
     return 0;
   }
   fmt::print("loss  {} at the start, {} at the end\n", number(planned.start_value), number(plan.value));
-  fmt::print("{}: {} iterations; {}\n", method_of(arguments.method) == control::Method::ddp ? "ddp" : "ilqr",
-             plan.iterations, plan.reason);
+  fmt::print("{}: {} iterations; {}\n", planned.method, plan.iterations, plan.reason);
   fmt::print("controls of {} steps: {}.plan.csv\n", plan.u.size() / planned.controls.size(), prefix);
   if (study->has_picture()) fmt::print("replay: {}.html\n", prefix);
   return 0;

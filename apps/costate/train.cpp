@@ -34,6 +34,7 @@ std::string identity_of(const learn::LearnOptions& o, const std::string& title) 
     s += fmt::format(" horizons {} {} {} {}", o.shortest, o.longest, o.stretch, o.dual_rate);
   if (o.memory > 0) s += fmt::format(" memory {}", o.memory);
   if (o.edge > 0) s += fmt::format(" edge {}", o.edge);
+  if (o.population > 0) s += fmt::format(" population {}", o.population);
   return s;
 }
 

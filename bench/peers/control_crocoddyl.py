@@ -17,15 +17,23 @@ def say(task, metric, value, unit, **more):
 
 
 def iteration(problem, seconds, most, u=None):
-    """Best mean time of an iteration, in ms, over solves from the same start: the first state, and controls u, in every step."""
+    """Least time of an iteration, in ms, over solves from the same start: the first state, and controls u, in every step. As many iterations as
+    take a step: where the line search fails, an iteration is many more passes than one, and no measure of the solver."""
     problem.nthreads = 1  # its threads wait busily for each other: on a machine with other work they cost more than they do
-    best, end, count = float("inf"), time.perf_counter() + seconds, 0
-    while count < 5 or time.perf_counter() < end:
+
+    def solve(count):
         solver = crocoddyl.SolverFDDP(problem)
         solver.th_stop = 1e-300
         start = time.perf_counter()
-        solver.solve([] if u is None else [problem.x0] * (problem.T + 1), [] if u is None else [u] * problem.T, most)
-        best, count = min(best, (time.perf_counter() - start) / (solver.iter + 1)), count + 1
+        solver.solve([] if u is None else [problem.x0] * (problem.T + 1), [] if u is None else [u] * problem.T, count)
+        return solver, time.perf_counter() - start
+
+    while most > 1 and solve(most)[0].stepLength < 0.01:
+        most -= 1
+    best, end, count = float("inf"), time.perf_counter() + seconds, 0
+    while count < 5 or time.perf_counter() < end:
+        solver, spent = solve(most)
+        best, count = min(best, spent / max(solver.iter, 1)), count + 1
     return best * 1e3
 
 

@@ -7,6 +7,7 @@
 // ddp.h solves it by derivatives, sampling.h without; mpc.h solves it again and again.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -47,6 +48,15 @@ enum class Outcome {
   infeasible,  // the constraints contradict each other, or the controls
   callback,
 };
+
+// What a planner tells after each iteration.
+struct PlanProgress {
+  int iteration;
+  double value, gradient_norm, violation;
+  double length;  // of the step that was taken
+  double price;   // what the planner holds steps back with: mu of ddp.h, of the barrier in Ipopt
+};
+using PlanCallback = std::function<bool(const PlanProgress&)>;  // false stops
 
 // What a planner found: controls, states, and the feedback that keeps to them.
 struct Plan {

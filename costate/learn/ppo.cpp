@@ -12,14 +12,14 @@
 #include <numeric>
 
 #include "costate/core/philox.h"
-#include "costate/learn/learner.h"
+#include "costate/learn/actor_critic.h"
 
 namespace costate::learn {
 namespace {
 
-class Ppo final : public Learner {
+class Ppo final : public ActorCritic {
  public:
-  Ppo(const Task& task, const LearnOptions& options) : Learner(task, options) {}
+  Ppo(const Task& task, const LearnOptions& options) : ActorCritic(task, options) {}
 
  private:
   bool needs_gradients() const override { return false; }

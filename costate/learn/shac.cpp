@@ -38,14 +38,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "costate/learn/learner.h"
+#include "costate/learn/actor_critic.h"
 
 namespace costate::learn {
 namespace {
 
-class Shac final : public Learner {
+class Shac final : public ActorCritic {
  public:
-  Shac(const Task& task, const LearnOptions& options) : Learner(task, options) {}
+  Shac(const Task& task, const LearnOptions& options) : ActorCritic(task, options) {}
 
  private:
   bool needs_gradients() const override { return true; }

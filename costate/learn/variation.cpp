@@ -31,14 +31,14 @@ Variation::Variation(const Task& task, std::int64_t worlds) : parameters_(task.p
   }
 }
 
-void Variation::draw(std::uint64_t seed, std::int64_t world, std::int64_t episode) {
+void Variation::draw(std::uint64_t seed, std::int64_t world, std::int64_t episode, std::int64_t to) {
   for (std::size_t k = 0; k < varying_.size(); ++k) {
     const Varying& v = varying_[k];
     const double r = uniform(seed, std::uint32_t(world), std::uint64_t(episode), std::uint32_t(k)),
                  factor = 1 + v.by * (2 * r - 1);
     const std::span<double> all = parameters_.values(v.field);
     for (std::size_t i = 0; i < v.own.size(); ++i)
-      all[std::size_t(world) * v.own.size() + i] = factor * v.own[i];
+      all[std::size_t(to) * v.own.size() + i] = factor * v.own[i];
   }
 }
 

@@ -22,7 +22,11 @@ class Variation {
   Variation(const Task& task, std::int64_t worlds);
 
   // The parameters of a world in an episode.
-  void draw(std::uint64_t seed, std::int64_t world, std::int64_t episode);
+  void draw(std::uint64_t seed, std::int64_t world, std::int64_t episode) {
+    draw(seed, world, episode, world);
+  }
+  // World `to` gets what `world` gets in that episode.
+  void draw(std::uint64_t seed, std::int64_t world, std::int64_t episode, std::int64_t to);
   // Of all worlds.
   const Parameters<double>& parameters() const { return parameters_; }
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <mutex>
 
+#include "costate/ad/dual.h"
 #include "costate/core/error.h"
 #include "costate/core/pack.h"
 #include "costate/rigid/observe/look.h"
@@ -40,9 +41,9 @@ namespace {
 template <class Real>
 class ObservedObjective final : public Objective<Real> {
   using S = NativePack<Real>;
+  using D = Dual<S>;
   static constexpr int kLanes = lanes_of<S>;
   using At = typename Objective<Real>::At;
-  using Scratch = Look<S>;
 
  public:
   ObservedObjective(std::shared_ptr<const ObserverPlan> plan, ObjectivePtr<Real> of)
@@ -53,64 +54,106 @@ class ObservedObjective final : public Objective<Real> {
   std::int64_t previous(std::int64_t k, std::int64_t steps) const override { return of_->previous(k, steps); }
 
   void value(const At& at, double* loss) const override {
-    const auto s = borrow();
-    of_->value(look(at, *s), loss);
-    give_back(s);
+    const auto s = looks_.take(*plan_);
+    look(at, {}, *s);
+    At inner = at;
+    inner.in.x = reinterpret_cast<const Real*>(s->z.data());
+    of_->value(inner, loss);
+    looks_.give_back(s);
   }
 
   void vjp(const At& at, const Cotangents<Real>& bar) const override {
-    const auto s = borrow();
-    const At inner = look(at, *s);
+    const auto s = looks_.take(*plan_);
+    look(at, {}, *s);
+    At inner = at;
+    inner.in.x = reinterpret_cast<const Real*>(s->z.data());
     std::fill(s->z_bar.begin(), s->z_bar.end(), S(0));
     of_->vjp(inner, {reinterpret_cast<Real*>(s->z_bar.data()), bar.u, bar.p});
     s->observe_vjp(bar.p != nullptr);
-    const auto add_all = [](Real* to, const std::vector<S>& from, std::size_t n) {
-      for (std::size_t i = 0; to && i < n; ++i) store<S>(to + i * kLanes, load<S>(to + i * kLanes) + from[i]);
-    };
-    add_all(bar.x, s->x_bar, s->x_bar.size());
-    add_all(at.in.u && plan_->needs_controls ? bar.u : nullptr, s->u_bar, s->u_bar.size());
-    add_all(bar.p, s->p_bar, std::size_t(plan_->tree.p.size));
-    give_back(s);
+    add_cotangents(at, *s, bar, [](const S& number) { return number; });
+    looks_.give_back(s);
+  }
+
+  // The transpose, carried on duals: its tangent is the second derivative.
+  void hvp(const At& at, const Inputs<Real>& in_dot, const Cotangents<Real>& bar_dot) const override {
+    const auto s = duals_.take(*plan_);
+    look(at, in_dot, *s);
+    const std::size_t n = s->z.size();
+    std::vector<S> z(n), z_dot(n), z_bar(n, S(0)), z_bar_dot(n, S(0));
+    for (std::size_t i = 0; i < n; ++i) z[i] = s->z[i].v, z_dot[i] = s->z[i].d[0];
+    const auto numbers = [](std::vector<S>& packs) { return reinterpret_cast<Real*>(packs.data()); };
+    At inner = at;
+    inner.in.x = numbers(z);
+    of_->vjp(inner, {numbers(z_bar), nullptr, nullptr});
+    of_->hvp(inner, {numbers(z_dot), in_dot.u, in_dot.p}, {numbers(z_bar_dot), bar_dot.u, bar_dot.p});
+    for (std::size_t i = 0; i < n; ++i) s->z_bar[i] = D(z_bar[i], z_bar_dot[i]);
+    s->observe_vjp(bar_dot.p != nullptr);
+    add_cotangents(at, *s, bar_dot, [](const D& number) { return number.d[0]; });
+    duals_.give_back(s);
   }
 
  private:
-  // What the inner objective sees in the place of the state.
-  At look(const At& at, Scratch& s) const {
+  // An objective is shared by the threads of a rollout: each takes scratch of its own.
+  template <class T>
+  class Looks {
+   public:
+    std::shared_ptr<Look<T>> take(const ObserverPlan& plan) {
+      const std::lock_guard lock(mutex_);
+      if (free_.empty()) return std::make_shared<Look<T>>(plan);
+      auto s = std::move(free_.back());
+      free_.pop_back();
+      return s;
+    }
+    void give_back(const std::shared_ptr<Look<T>>& s) {
+      const std::lock_guard lock(mutex_);
+      free_.push_back(s);
+    }
+
+   private:
+    std::mutex mutex_;
+    std::vector<std::shared_ptr<Look<T>>> free_;
+  };
+
+  static void load_number(const Real* from, const Real*, S& to) { to = load<S>(from); }
+  static void load_number(const Real* from, const Real* rate, D& to) {
+    to = D(load<S>(from), rate ? load<S>(rate) : S(0));
+  }
+
+  // What the inner objective sees in the place of the state, in s.z.
+  template <class T>
+  void look(const At& at, const Inputs<Real>& in_dot, Look<T>& s) const {
     if (at.lanes != kLanes) throw Error("an observer belongs to the system of its own model and precision");
     if (plan_->needs_controls && !at.in.u && !s.u.empty())
       throw Error({"a force is asked for at the end of the rollout, where there is no control",
                    "step " + std::to_string(at.k),
                    "ask at earlier steps: loss.track, or an expression with its steps"});
-    const auto load_all = [](const Real* from, std::vector<S>& to, std::size_t n) {
-      for (std::size_t i = 0; i < n; ++i) to[i] = load<S>(from + i * kLanes);
+    const auto load_all = [](const Real* from, const Real* rate, std::vector<T>& to, std::size_t n) {
+      for (std::size_t i = 0; i < n; ++i)
+        load_number(from + i * kLanes, rate ? rate + i * kLanes : nullptr, to[i]);
     };
-    load_all(at.in.x, s.x, s.x.size());
-    load_all(at.in.p, s.p, std::size_t(plan_->tree.p.size));
-    if (plan_->needs_controls && at.in.u) load_all(at.in.u, s.u, s.u.size());
+    load_all(at.in.x, in_dot.x, s.x, s.x.size());
+    load_all(at.in.p, in_dot.p, s.p, std::size_t(plan_->tree.p.size));
+    if (plan_->needs_controls && at.in.u) load_all(at.in.u, in_dot.u, s.u, s.u.size());
     prepare_units(plan_->tree.p, s.p.data());
     s.observe();
-    At inner = at;
-    inner.in.x = reinterpret_cast<const Real*>(s.z.data());
-    return inner;
   }
 
-  // An objective is shared by the threads of a rollout: each takes scratch of its own.
-  std::shared_ptr<Scratch> borrow() const {
-    const std::lock_guard lock(mutex_);
-    if (free_.empty()) return std::make_shared<Scratch>(*plan_);
-    auto s = std::move(free_.back());
-    free_.pop_back();
-    return s;
-  }
-  void give_back(const std::shared_ptr<Scratch>& s) const {
-    const std::lock_guard lock(mutex_);
-    free_.push_back(s);
+  // Adds part(cotangent), a pack, of everything that is wanted.
+  template <class T, class Part>
+  void add_cotangents(const At& at, const Look<T>& s, const Cotangents<Real>& bar, const Part& part) const {
+    const auto add_all = [&](Real* to, const std::vector<T>& from, std::size_t n) {
+      for (std::size_t i = 0; to && i < n; ++i)
+        store<S>(to + i * kLanes, load<S>(to + i * kLanes) + part(from[i]));
+    };
+    add_all(bar.x, s.x_bar, s.x_bar.size());
+    add_all(at.in.u && plan_->needs_controls ? bar.u : nullptr, s.u_bar, s.u_bar.size());
+    add_all(bar.p, s.p_bar, std::size_t(plan_->tree.p.size));
   }
 
   std::shared_ptr<const ObserverPlan> plan_;
   ObjectivePtr<Real> of_;
-  mutable std::mutex mutex_;
-  mutable std::vector<std::shared_ptr<Scratch>> free_;
+  mutable Looks<S> looks_;
+  mutable Looks<D> duals_;
 };
 
 }  // namespace

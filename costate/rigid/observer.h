@@ -34,7 +34,8 @@
 // Forces and accelerations depend on the controls too, and on how the system treats contact: `options`. They
 // belong to the steps of a rollout, not to the state at its end, which has no control.
 //
-// Second derivatives of such a loss do not exist here: asked for them it throws.
+// Second derivatives are exact where the loss that is written on the quantities has them: the transpose is
+// carried on duals. So planners and fits may be of second order with respect to everything that is observed.
 // Tests: tests/rigid/dynamics/observer_test.cpp, observe_forces_test.cpp. The kernels: observe/.
 #pragma once
 

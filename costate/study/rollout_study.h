@@ -53,6 +53,14 @@ struct Datum {
   std::size_t series = 0;  // data of one table of the file belong together
 };
 
+// What a planned motion must meet (plan.h). Numbers of the state, NaN where nothing is asked; empty: nothing.
+struct Planning {
+  std::string method = "ilqr";
+  int iterations = 200;
+  std::vector<double> end;           // of the last state
+  std::vector<double> lower, upper;  // of every state after the first
+};
+
 // Everything that a section of a file says about such a study.
 struct Setup {
   std::string file, title;
@@ -77,6 +85,7 @@ struct Setup {
   std::vector<PathPrice> prices;
   std::vector<Datum> data;  // of [fit]
   std::optional<Optimize> optimize;
+  Planning planning;
 
   std::shared_ptr<Picture> picture;
   double frames_per_second = 30;

@@ -5,7 +5,7 @@
 import numpy as np
 
 import costate
-from picture import arguments, figure
+from picture import arguments, figure, page_beside
 
 
 def main(options):
@@ -43,7 +43,7 @@ def main(options):
         left.legend(fontsize=7)
         costate.plot.losses(losses, ax=right)
         fig.savefig(options.picture, dpi=100)
-        costate.write_replay(options.picture.rsplit(".", 1)[0] + ".html", [before, after], title="Learning to pour")
+        costate.write_replay(page_beside(options.picture), [before, after], title="Learning to pour")
     return losses
 
 

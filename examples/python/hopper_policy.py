@@ -3,14 +3,14 @@
 A network with one hidden layer sees the state and a clock, and drives three motors. Its loss is how far the hopper got, and how low it sank; the gradient
 by all weights comes from one backward pass through 600 steps of rigid bodies with contact.
 
-    python hopper_policy.py --picture hopper.png
+    python hopper_policy.py --picture hopper.png        # also writes hopper.html, a replay before and after
 """
 import time
 
 import numpy as np
 
 import costate
-from picture import arguments, figure
+from picture import arguments, figure, page_beside
 
 
 def main(options):
@@ -54,6 +54,10 @@ def main(options):
         left.legend(fontsize=7)
         costate.plot.losses(losses, ax=right)
         fig.savefig(options.picture, dpi=100)
+        interval = 10 * float(np.ravel(hopper.parameters["dt"])[0])
+        films = [costate.rigid.record(hopper, states[:, :hopper.signature.state_size], interval, title)
+                 for states, title in ((before, "before"), (after, "after training"))]
+        costate.write_replay(page_beside(options.picture), films, title="A hopper, trained by gradients through its contacts")
     return losses, after[-1, 0] - before[-1, 0]
 
 

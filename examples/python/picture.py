@@ -12,6 +12,11 @@ def arguments(description, **more):
     return parser.parse_args()
 
 
+def page_beside(picture):
+    """Where a replay goes: result.png has result.html."""
+    return picture.rsplit(".", 1)[0] + ".html"
+
+
 def figure(width=7.0, height=3.0, columns=2):
     import matplotlib
     matplotlib.use("Agg")

@@ -1,12 +1,12 @@
 """Physics plus a residual network: a pendulum whose friction nobody modelled. The known part stays as it is; a small network learns the torque
 that is missing, from trajectories alone.
 
-    python residual_physics.py --picture residual.png
+    python residual_physics.py --picture residual.png        # also writes residual.html, a replay of both pendulums
 """
 import numpy as np
 
 import costate
-from picture import arguments, figure
+from picture import arguments, figure, page_beside
 
 DT = 0.02
 HIDDEN = 12
@@ -40,6 +40,20 @@ def pack(p):
 def unpack(x):
     parts = np.split(x, np.cumsum([START[name].size for name in START])[:-1])
     return {name: part.reshape(START[name].shape) for name, part in zip(START, parts)}
+
+
+def swinging(name, angles, color):
+    """A bob on a rod of 1 m, from its angles: a recording."""
+    film = costate.Recording()
+    film.title, film.frame_interval, film.ground = name, DT, -1.3
+    turned = np.zeros((len(angles), 7))
+    turned[:, 0], turned[:, 2] = np.sin(angles), -np.cos(angles)
+    turned[:, 3], turned[:, 5] = np.cos(angles / 2), -np.sin(angles / 2)
+    film.add_body("bob", "sphere", [0.08], turned, color=color)
+    half = turned.copy()
+    half[:, :3] /= 2
+    film.add_body("rod", "cylinder", [0.012, 0.5], half)
+    return film
 
 
 def main(options):
@@ -78,6 +92,9 @@ def main(options):
         right.set_xlabel("time")
         right.set_ylabel("angle, unseen starts")
         fig.savefig(options.picture, dpi=100)
+        names = ("the truth", "known laws and the learned torque")
+        costate.write_replay(page_beside(options.picture), [swinging(name, q[:, 0, 0], color) for name, q, color in zip(names, far, (0x4F86C6, 0xD98B5F))],
+                             title="A pendulum whose friction was learned")
     return losses, error
 
 

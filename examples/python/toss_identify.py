@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import costate
-from picture import arguments, figure
+from picture import arguments, figure, page_beside
 
 HALF_WIDTH, CORNER = 0.0524, 0.006  # m; the corners are spheres, so that every model of contact sees the same body
 FITTED = 30  # tosses of a long recording; the others judge
@@ -123,6 +123,26 @@ def made(folder, count):
     return path
 
 
+def film(title, poses, rate):
+    recording = costate.Recording()
+    recording.title, recording.frame_interval = title, 1 / rate
+    recording.add_body("cube", "box", [HALF_WIDTH] * 3, poses, color=0x4F86C6)
+    return recording
+
+
+def films(tosses, rate, results, folder):
+    """One toss from its flight on: as it was recorded, and what each model makes of it."""
+    flights = ((toss, costate.tosses.flight(toss, HALF_WIDTH, gravity=9.81)) for toss in tosses)
+    toss, flight = next((toss, flight) for toss, flight in flights if flight is not None and flight.frame + AFTER < len(toss.time))
+    frames = len(toss.time) - flight.frame
+    shown = [film("as recorded", np.hstack([toss.position, toss.quaternion])[flight.frame:], rate)]
+    for contact, p in results.items():
+        sim = cube(contact, folder).rollout((frames - 1) * PARTS, keep=PARTS)
+        states = sim.simulate(flight.state, None, {"dt": 1 / rate / PARTS, **p}).states
+        shown.append(film(contact, states[:, :7], rate))
+    return shown
+
+
 def main(options):
     with tempfile.TemporaryDirectory() as folder:
         recording = getattr(options, "recording", None)
@@ -162,6 +182,7 @@ def main(options):
                     axes.set(xlabel="ms after the flight", ylabel="error of the " + label)
                     axes.legend()
             page.savefig(options.picture, dpi=150)
+            costate.write_replay(page_beside(options.picture), films(tosses, rate, results, folder), title="A toss, recorded and simulated")
         return results, TRUTH
 
 

@@ -5,8 +5,8 @@
 
 linear_quadratic as a layer: costate.torch.linear_quadratic, costate.jax.linear_quadratic.
 """
-from ._core.control import (Estimate, Identified, LinearQuadratic, Mpc, Plan, Regulator, Twin, filter, identify, likelihood,
-                            linear_quadratic, lqr, mpc, plan, smooth)
+from ._core.control import (Collocated, Estimate, Identified, LinearQuadratic, Mpc, Plan, Regulator, Twin, collocate, filter, has_ipopt, identify,
+                            likelihood, linear_quadratic, lqr, mpc, plan, smooth)
 
-__all__ = ["Estimate", "Identified", "LinearQuadratic", "Mpc", "Plan", "Regulator", "Twin", "filter", "identify", "likelihood",
-           "linear_quadratic", "lqr", "mpc", "plan", "smooth"]
+__all__ = ["Collocated", "Estimate", "Identified", "LinearQuadratic", "Mpc", "Plan", "Regulator", "Twin", "collocate", "filter", "has_ipopt", "identify",
+           "likelihood", "linear_quadratic", "lqr", "mpc", "plan", "smooth"]

@@ -1,4 +1,4 @@
-"""Policies that learn a task: SHAC, with gradients through the physics, and PPO, without.
+"""Policies that learn a task: SHAC, with gradients through the physics, and PPO and CMA-ES, without.
 
     task = costate.learn.twin("Hopper-v5")                                  # or Task(...) of your own
     learner = costate.learn.Learner(task, worlds=64, horizon=32, steps=300_000, seed=1)
@@ -146,20 +146,22 @@ def _programs(task):
 class Learner:
     """A policy that gets better, iteration by iteration.
 
-    method            'shac': gradients through the physics over `horizon` decisions, a critic for what comes after; 'ppo': without gradients
+    method            'shac': gradients through the physics over `horizon` decisions, a critic for what comes after; 'ppo': without gradients;
+                      'cma_es': the weights of a small network, hidden=[8], by scores of whole episodes
     steps             decisions of all worlds together
     worlds, horizon   64 and 32: an iteration takes worlds x horizon decisions
     shortest, longest horizons between which it adapts to how stiff the physics is ('shac'): shorter where a decision stretches cotangents by
                       more than `stretch` (1.1), with the rate dual_rate (0.1)
     hidden, critic    hidden layers of the two networks, [64, 64]
-    memory            0: numbers that the policy remembers, in a gated recurrent layer, where it does not see everything ('shac')
+    memory            0: numbers that the policy remembers, in a gated recurrent layer, where it does not see everything ('shac', 'cma_es')
     discount, lambda_ 0.99 and 0.95
     rate, critic_rate, last_rate   of Adam, and the part of them that is left at the end
     edge              0: how wide, in units of `alive`, the edge at which episodes end is for gradients, which do not see it otherwise ('shac')
     gradient_limit    1: longer gradients are scaled down; adjoint_limit: so are cotangents of single states (0: not)
-    noise             first standard deviation of the policy
+    noise             first standard deviation of the policy; of 'cma_es': of its weights
     critic_passes, critic_batches, target   of the critic: 16, 4, and how much of itself the critic that follows keeps (0.2)
     passes, batches, clip   of ppo: 10, 8, 0.2
+    population        of cma_es: policies per generation, of which each plays worlds/population episodes; 0: 4 + 3 log(weights)
     seed              of everything that is drawn
     """
 

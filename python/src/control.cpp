@@ -8,9 +8,8 @@
 #include "costate/control/plan/sampling.h"
 #include "costate/control/quadratic/lqr.h"
 #include "costate/core/text.h"
-#include "loss_like.h"
 #include "module.h"
-#include "one_world.h"
+#include "plan_problem.h"
 #include "without_gil.h"
 
 namespace costate::python {
@@ -20,12 +19,6 @@ using namespace nb::literals;
 using namespace control;
 using Numbers = std::vector<double>;
 
-Numbers numbers(nb::handle object, const char* what) {
-  return object.is_none() ? Numbers{} : to_vector<double>(object, what);
-}
-Array rows(const Numbers& values, std::size_t row) {
-  return to_numpy(Numbers(values), {row == 0 ? 0 : values.size() / row, row});
-}
 int last_axis(nb::handle object, const char* what) {
   const auto array = as_array<double>(object, what);
   if (array.ndim() == 0) throw Error(std::string(what) + " is a number, not an array");
@@ -94,7 +87,8 @@ struct PyPlan {
   std::size_t states = 0, controls = 0, tangents = 0;
 };
 
-// What plan() and Mpc have in common.
+}  // namespace
+
 Problem problem_of(const AnySystem& system, const LossLike& loss, std::int64_t steps, const FieldsLike& x0,
                    const FieldsLike& u, const Values& p, const ArrayLike& lower, const ArrayLike& upper,
                    const ArrayLike& goal, const nb::list& zero, const nb::list& below, Numbers& controls) {
@@ -119,15 +113,7 @@ Problem problem_of(const AnySystem& system, const LossLike& loss, std::int64_t s
   return problem;
 }
 
-template <class Kind>
-Kind choose(const std::string& word, std::initializer_list<std::pair<const char*, Kind>> kinds) {
-  std::string all;
-  for (const auto& [name, kind] : kinds) {
-    if (word == name) return kind;
-    all += (all.empty() ? "" : ", ") + std::string(name);
-  }
-  throw Error({"method = '" + word + "'", {}, "use one of: " + all});
-}
+namespace {
 
 PyPlan finished(Plan plan, const Problem& problem) {
   const auto n = std::size_t(problem.system->signature().states());
@@ -145,8 +131,9 @@ PyPlan plan_of(const AnySystem& system, const LossLike& loss, std::int64_t steps
   const Problem problem =
       problem_of(system, loss, steps, x0, u, p, lower, upper, goal, zero, below, controls);
   enum Kind { ilqr, ddp, mppi, predictive, cem };
-  const Kind kind = choose<Kind>(
-      method, {{"ilqr", ilqr}, {"ddp", ddp}, {"mppi", mppi}, {"predictive", predictive}, {"cem", cem}});
+  const Kind kind =
+      choose<Kind>("method", method,
+                   {{"ilqr", ilqr}, {"ddp", ddp}, {"mppi", mppi}, {"predictive", predictive}, {"cem", cem}});
   if (kind == ilqr || kind == ddp) {
     const DdpOptions options{.method = kind == ddp ? Method::ddp : Method::ilqr,
                              .iterations = iterations,
@@ -195,7 +182,7 @@ PyMpc mpc_of(const AnySystem& system, const LossLike& loss, std::int64_t steps, 
   Numbers controls;
   const Problem problem = problem_of(system, loss, steps, nb::borrow<FieldsLike>(nb::none()), u, p, lower,
                                      upper, nb::borrow<ArrayLike>(nb::none()), {}, {}, controls);
-  const Method kind = choose<Method>(method, {{"ilqr", Method::ilqr}, {"ddp", Method::ddp}});
+  const Method kind = choose<Method>("method", method, {{"ilqr", Method::ilqr}, {"ddp", Method::ddp}});
   return {std::make_shared<Mpc>(problem, controls,
                                 MpcOptions{.ddp = {.method = kind,
                                                    .iterations = iterations,
@@ -274,6 +261,7 @@ void bind_control(nb::module_& core) {
   nb::module_ m = core.def_submodule("control", "Planning, control and estimation.");
   bind_linear(m);
   bind_plans(m);
+  bind_collocation(m);
 }
 
 }  // namespace costate::python

@@ -73,7 +73,7 @@ LearnOptions options_of(const nb::dict& given) {
         set("target", o.target) || set("passes", o.passes) || set("batches", o.batches) ||
         set("clip", o.clip) || set("seed", o.seed) || set("memory", o.memory) ||
         set("shortest", o.shortest) || set("longest", o.longest) || set("stretch", o.stretch) ||
-        set("dual_rate", o.dual_rate) || set("edge", o.edge))
+        set("dual_rate", o.dual_rate) || set("edge", o.edge) || set("population", o.population))
       continue;
     throw Error({"learning has no option '" + name + "'", "", "see costate.learn.Learner"});
   }

@@ -22,6 +22,7 @@ void bind_soft(nb::module_& m);
 void bind_control(nb::module_& m);
 // Of costate.control.
 void bind_linear_quadratic(nb::module_& m);
+void bind_collocation(nb::module_& m);
 void bind_identification(nb::module_& m);
 void bind_twin(nb::module_& m);
 void bind_estimation(nb::module_& m);

@@ -147,7 +147,7 @@ TEST_F(SceneTool, RigidScenesArePlanned) {
   EXPECT_TRUE(std::filesystem::exists(path("out.html")));
   const Outcome wrong = run_tool(plan + " --method newton");
   EXPECT_EQ(wrong.code, 2);
-  EXPECT_NE(wrong.err.find("use ilqr or ddp"), std::string::npos) << wrong.err;
+  EXPECT_NE(wrong.err.find("use ilqr, ddp or collocation"), std::string::npos) << wrong.err;
 }
 
 TEST_F(SceneTool, ScenesAreIdentifiedFromRecordings) {

@@ -90,6 +90,17 @@ TEST(Collocation, StepsFindWhatIsKnownOfTheCartPole) {
   for (const double u : goal.u) EXPECT_LE(std::abs(u), 3);
 }
 
+// J* of ALTRO's quadrotor, by CasADi and Ipopt, from hovering.
+TEST(Collocation, TheQuadrotorFliesItsZigZagAtTheKnownCost) {
+  NEEDS_IPOPT();
+  const Problem quadrotor = test::zig_zag();
+  const Collocated found = collocate(quadrotor, std::vector<double>(4, 0.5 * 9.81 / 4));
+  ASSERT_TRUE(found.converged()) << found.reason;
+  EXPECT_NEAR(found.value, .2923866362, 1e-9);
+  EXPECT_LT(found.violation, 1e-8);
+  for (const double u : found.u) EXPECT_TRUE(u >= 0 && u <= 12) << u;
+}
+
 // The cart-pole as equations: swing up in 2 s with little effort.
 template <class Integrator>
 std::shared_ptr<const System<double>> cart_pole_by(const Integrator& integrator) {

@@ -49,6 +49,13 @@ TEST(Ddp, GaussNewtonFindsTheSameAtItsOwnPace) {
   expect_best("acrobot, iLQR", plan(test::acrobot(), {0}, {.iterations = 400}), 49.082905306596, 1e-9);
 }
 
+// Through a narrow, curved valley: a few hundred iterations to 1 % of the cost, two thousand to all digits.
+TEST(Ddp, TheQuadrotorFliesItsZigZagAtTheKnownCost) {
+  expect_best("quadrotor, iLQR",
+              plan(test::zig_zag(), std::vector<double>(4, 0.5 * 9.81 / 4), {.iterations = 4000}),
+              .2923866362, 1e-9);
+}
+
 // Tassa's car has many local minima. Published ones are 1.9051677 and 1.9740308; Newton's method finds
 // 1.4361.
 TEST(Ddp, ParksTheCarInsideTheBox) {

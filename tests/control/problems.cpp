@@ -5,6 +5,7 @@
 
 #include "costate/system/program/lambda_system.h"
 #include "costate/system/program/program_objective.h"
+#include "costate/system/program/program_system.h"
 #include "tests/control/reference.h"
 
 namespace costate::control::test {
@@ -154,6 +155,58 @@ Problem parking_car() {
       {loss::lambda<double>(s, running, loss::each_step()), loss::lambda<double>(s, last, loss::at_end())});
   p.steps = 500, p.x0 = {1, 1, 3 * kPi / 2, 0};
   p.lower = {-0.5, -2}, p.upper = {0.5, 2};
+  p.parameters = Parameters<double>(p.system->signature());
+  return p;
+}
+
+// A quadrotor from (0, -10, 1) to (0, 10, 1), by (10, 0, 1) and (-10, 0, 1): thrusts between 0 and 12.
+Problem zig_zag() {
+  Signature s;
+  s.state("p", 3).state("q", 4).state("v", 3).state("w", 3).control("u", 4);
+  Problem p;
+  p.system = equations_system<double>(s, R"(
+    F = u[0] + u[1] + u[2] + u[3]
+    p_dot[0] = v[0]
+    p_dot[1] = v[1]
+    p_dot[2] = v[2]
+    q_dot[0] = 0.5*(-q[1]*w[0] - q[2]*w[1] - q[3]*w[2])
+    q_dot[1] = 0.5*( q[0]*w[0] + q[2]*w[2] - q[3]*w[1])
+    q_dot[2] = 0.5*( q[0]*w[1] + q[3]*w[0] - q[1]*w[2])
+    q_dot[3] = 0.5*( q[0]*w[2] + q[1]*w[1] - q[2]*w[0])
+    v_dot[0] = 2*(q[1]*q[3] + q[0]*q[2])*F/0.5
+    v_dot[1] = 2*(q[2]*q[3] - q[0]*q[1])*F/0.5
+    v_dot[2] = (q[0]^2 - q[1]^2 - q[2]^2 + q[3]^2)*F/0.5 - 9.81
+    w_dot[0] = (0.175*(u[1] - u[3]) - (0.004 - 0.0023)*w[1]*w[2])/0.0023
+    w_dot[1] = (0.175*(u[2] - u[0]) - (0.0023 - 0.004)*w[2]*w[0])/0.0023
+    w_dot[2] = 0.0245*(u[0] - u[1] + u[2] - u[3])/0.004
+  )",
+                                      rk4(0.05));
+  const auto quadratic = [](const char* wp, const char* place, const char* wq, const char* wv,
+                            const char* wu) {
+    const std::string turn = "(q[0] - 1)^2 + q[1]^2 + q[2]^2 + q[3]^2",
+                      speeds = "v[0]^2 + v[1]^2 + v[2]^2 + w[0]^2 + w[1]^2 + w[2]^2",
+                      thrust = "u[0]^2 + u[1]^2 + u[2]^2 + u[3]^2";
+    std::string sum = std::string("0.5*(") + wp + "*(" + place + ") + " + wq + "*(" + turn + ") + " + wv +
+                      "*(" + speeds + ")";
+    return sum + (*wu ? std::string(" + ") + wu + "*(" + thrust + ")" : "") + ")";
+  };
+  std::vector<std::int64_t> between;
+  for (std::int64_t k = 0; k < 100; ++k)
+    if (k != 32 && k != 65) between.push_back(k);
+  // Weights of running costs times the step of 0.05 s, except the price of thrust at the two points.
+  const auto at = [&](std::int64_t k, const char* place) {
+    return loss::expression<double>(s, quadratic("0.05", place, "0.05e-3", "0.05e-3", "1e-4"),
+                                    loss::at_steps({k}));
+  };
+  p.objective = loss::sum<double>(
+      {loss::expression<double>(
+           s, quadratic("0.05e-5", "p[0]^2 + p[1]^2 + p[2]^2", "0.05e-5", "0.05e-3", "0.05e-4"),
+           loss::at_steps(between)),
+       at(32, "(p[0] - 10)^2 + p[1]^2 + (p[2] - 1)^2"), at(65, "(p[0] + 10)^2 + p[1]^2 + (p[2] - 1)^2"),
+       loss::expression<double>(s,
+                                quadratic("10", "p[0]^2 + (p[1] - 10)^2 + (p[2] - 1)^2", "100", "10", ""))});
+  p.steps = 100, p.x0 = {0, -10, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  p.lower.assign(4, 0.0), p.upper.assign(4, 12.0);
   p.parameters = Parameters<double>(p.system->signature());
   return p;
 }

@@ -1,6 +1,6 @@
-// Trajectory problems whose best costs are known from elsewhere: the pendulum, cart-pole, acrobot and
-// parallel parking of ALTRO's benchmark set, and the parking car of box-constrained DDP (Tassa et al., ICRA
-// 2014).
+// Trajectory problems whose best costs are known from elsewhere: the pendulum, cart-pole, acrobot, parallel
+// parking and quadrotor of ALTRO's benchmark set, and the parking car of box-constrained DDP (Tassa et al.,
+// ICRA 2014).
 #pragma once
 
 #include <numbers>
@@ -16,6 +16,7 @@ Problem cart_pole(double mc = 1, double mp = 0.2, double l = 0.5, double g = 9.8
 Problem acrobot();
 Problem parallel_park();
 Problem parking_car();
+Problem zig_zag();
 // The ten steps of reference.h as a System: a quadratic objective.
 Problem ten_linear_steps();
 

@@ -205,7 +205,7 @@ TEST(Learner, AHorizonThatAdaptsLeavesStiffContactsBehind) {
 }
 
 TEST(Learner, SameBitsForAnyNumberOfThreadsAndAfterARest) {
-  for (const char* method : {"shac", "ppo", "memory", "adapting"}) {
+  for (const char* method : {"shac", "ppo", "cma_es", "memory", "adapting"}) {
     LearnOptions options = small();
     if (std::string(method) == "memory")
       options.memory = 4;
@@ -234,7 +234,7 @@ TEST(Learner, MistakesAreErrors) {
   LearnOptions options = small();
   options.method = "sac";
   expect_error([&] { return make_learner(standing(), options); }, "no method of learning is called sac",
-               "shac or ppo");
+               "shac, ppo or cma_es");
   options = small(), options.method = "ppo", options.memory = 3;
   expect_error([&] { return make_learner(standing(), options); }, "gradients through time", "use shac");
   options = small(), options.shortest = 20, options.longest = 30;

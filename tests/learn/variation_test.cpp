@@ -85,7 +85,7 @@ TEST(Variation, WorldsThatStartAlikeScoreDifferently) {
 
 // Episodes of 12 decisions and pieces of 10: what was drawn is still in force when learning goes on.
 TEST(Variation, ALearnerGoesOnWithTheSameBits) {
-  for (const char* method : {"shac", "ppo"}) {
+  for (const char* method : {"shac", "ppo", "cma_es"}) {
     LearnOptions options = small();
     options.method = method;
     const auto learner = make_learner(cart(), options), later = make_learner(cart(), options);

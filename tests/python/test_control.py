@@ -96,6 +96,37 @@ def test_a_plan_swings_up_and_its_rollout_agrees():
     assert sampled.u.shape == (60, 1) and sampled.K.shape == (0, 1, 2)
 
 
+def test_collocation_is_exact_for_the_double_integrator():
+    loss = costate.loss.expression("0.5*u^2", "each_step")
+    field = costate.equations(["x", "v"], "x_dot = v; v_dot = u", controls=["u"], method="euler", dt=1)
+    if not control.has_ipopt():
+        with pytest.raises(costate.Error, match="built without it"):
+            control.collocate(field, loss, 7)
+        pytest.skip("built without Ipopt")
+    found = control.collocate(field, loss, 7, scheme="hermite_simpson", h=1 / 7, x_last=[1, 0])
+    t = np.linspace(0, 1, 8)
+    assert found.converged and abs(found.value - 6) < 1e-11 and found.violation < 1e-11
+    np.testing.assert_allclose(found.u[:, 0], 6 - 12 * t, atol=1e-9)
+    np.testing.assert_allclose(found.u_mid[:, 0], 6 - 12 * (t[:-1] + 1 / 14), atol=1e-9)
+    np.testing.assert_allclose(found.x[:, 0], t * t * (3 - 2 * t), atol=1e-11)
+    slow = control.collocate(field, loss, 7, scheme="trapezoidal", h=1 / 7, x_last=[1, 0], x_upper=[np.inf, 1.2])
+    assert slow.converged and slow.x[:, 1].max() <= 1.2 and slow.x_mid.shape == (0, 2)
+    with pytest.raises(costate.Error, match="use one of: steps, trapezoidal, hermite_simpson"):
+        control.collocate(field, loss, 7, scheme="simpson")
+
+
+def test_collocation_of_steps_is_the_plan_of_ddp():
+    if not control.has_ipopt():
+        pytest.skip("built without Ipopt")
+    system = pendulum()
+    loss = costate.loss.expression("(angle - 0.5)^2 + 0.1*rate^2 + 0.01*torque^2", "each_step")
+    plan = control.plan(system, loss, 30, x0=[0, 0], method="ddp", lower=-1, upper=1)
+    found = control.collocate(system, loss, 30, x0=[0, 0], lower=-1, upper=1)
+    assert plan.converged and found.converged, found.reason
+    assert abs(plan.value - found.value) < 1e-9
+    np.testing.assert_allclose(found.u, plan.u, atol=1e-5)
+
+
 def test_plans_of_rigid_models_count_in_rotations():
     drone = costate.load("quadrotor.xml")
     x0 = np.zeros(13)

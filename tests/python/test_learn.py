@@ -55,6 +55,20 @@ def test_a_policy_is_kept_under_the_name_that_was_given(tmp_path):
             policy(wrong)
 
 
+def test_a_policy_is_found_by_scores_alone(tmp_path):
+    options = dict(method="cma_es", steps=20000, worlds=24, hidden=[4], population=8, noise=0.5, seed=3)
+    learner = costate.learn.Learner(standing(), **options)
+    before = learner.evaluate(32)[0].mean()
+    learner.iterate()
+    learner.save(tmp_path / "half.npz")
+    policy = learner.train(progress=False)
+    assert learner.evaluate(32)[0].mean() > before + 20
+    again = costate.learn.Learner(standing(), **options).train(tmp_path / "half.npz", progress=False)
+    np.testing.assert_array_equal(again.parameters, policy.parameters)
+    with pytest.raises(costate.Error, match="a covariance of all weights"):
+        costate.learn.Learner(standing(), method="cma_es")
+
+
 def test_a_policy_in_python_acts_as_the_learner_does():
     learner = costate.learn.Learner(standing(uniform=0.0, decisions=3), **OPTIONS)
     learner.iterate()

@@ -145,10 +145,14 @@ TEST(Fit, TheHessianOfLaplaceOfARolloutIsThatOfDifferences) {
   expect_correction_of_differences(*study);
 }
 
-TEST(Fit, LaplaceOfRigidQuantitiesIsRefused) {
-  const auto study = with({{"fit.laplace", "true"}});
-  expect_error([&] { return optimise(*study); }, "no second derivatives, which laplace needs",
-               "leave laplace out");
+// Angles of joints, observed: the second derivatives are those of the steps and of what is measured.
+TEST(Fit, TheHessianOfLaplaceOfRigidQuantitiesIsThatOfDifferences) {
+  expect_correction_of_differences(*with({{"fit.laplace", "true"}}));
+}
+
+TEST(Fit, LaplaceInSinglePrecisionIsRefused) {
+  const auto study = with({{"fit.laplace", "true"}, {"run.precision", "float"}});
+  expect_error([&] { return optimise(*study); }, "laplace needs second derivatives");
 }
 
 TEST(Fit, APriorHoldsWhatItKnows) {

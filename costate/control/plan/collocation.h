@@ -41,6 +41,7 @@ struct CollocationOptions {
   std::vector<double> x_lower = {}, x_upper = {}, x_last = {};
   std::vector<double> states =
       {};  // (steps + 1) x states to start from; empty: x0 everywhere, or towards x_last
+  PlanCallback callback = {};
 };
 
 struct Collocated {

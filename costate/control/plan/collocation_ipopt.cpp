@@ -16,6 +16,7 @@ namespace {
 struct Call {
   const Transcription& nlp;
   Transcription::Places jacobian, hessian;
+  const PlanCallback& callback;
   std::exception_ptr thrown = nullptr;
   int iterations = 0;
   double error = 0;
@@ -66,9 +67,12 @@ Bool hessian(Index, Number* z, Bool, Number sigma, Index, Number* lambda, Bool, 
     return true;
   });
 }
-Bool watch(Index, Index iteration, Number, Number, Number, Number, Number, Number, Number, Number, Index,
-           UserDataPtr user) {
-  return guarded(user, [&](Call& c) { return c.iterations = iteration, true; });
+Bool watch(Index, Index iteration, Number value, Number violation, Number gradient, Number mu, Number, Number,
+           Number, Number length, Index, UserDataPtr user) {
+  return guarded(user, [&](Call& c) {
+    c.iterations = iteration;
+    return !c.callback || c.callback({iteration, value, gradient, violation, length, mu});
+  });
 }
 
 void say(Collocated& to, ApplicationReturnStatus status, bool exact) {
@@ -81,6 +85,9 @@ void say(Collocated& to, ApplicationReturnStatus status, bool exact) {
   } else if (status == Infeasible_Problem_Detected) {
     to.outcome = Outcome::infeasible;
     to.reason = "near here the equations and constraints contradict each other";
+  } else if (status == User_Requested_Stop) {
+    to.outcome = Outcome::callback;
+    to.reason = "stopped by the callback";
   } else if (status == Maximum_Iterations_Exceeded) {
     to.outcome = Outcome::iterations;
     to.reason = "the limit of iterations was reached";
@@ -99,7 +106,7 @@ Collocated collocate(const Problem& problem, const std::vector<double>& controls
   nlp.bounds(lower, upper), nlp.equation_bounds(c_lower, c_upper);
   for (std::size_t i = 0; i < z.size(); ++i)
     if (lower[i] > upper[i]) throw Error("a bound from below lies above the one from above");
-  Call call{nlp, nlp.jacobian_places(), nlp.hessian_places()};
+  Call call{nlp, nlp.jacobian_places(), nlp.hessian_places(), options.callback};
   const std::unique_ptr<IpoptProblemInfo, void (*)(IpoptProblem)> solver(
       CreateIpoptProblem(nlp.unknowns(), lower.data(), upper.data(), nlp.equations(), c_lower.data(),
                          c_upper.data(), Index(call.jacobian.row.size()), Index(call.hessian.row.size()), 0,

@@ -28,20 +28,11 @@
 // Tests: tests/control/ddp_test.cpp, constraint_test.cpp.
 #pragma once
 
-#include <functional>
-
 #include "costate/control/problem.h"
 
 namespace costate::control {
 
 enum class Method { ilqr, ddp };
-
-struct PlanProgress {
-  int iteration;
-  double value, gradient_norm, violation;
-  double length;  // of the step that was taken
-  double price;   // mu
-};
 
 struct DdpOptions {
   Method method = Method::ilqr;
@@ -55,7 +46,7 @@ struct DdpOptions {
   // used, about the plan before it; for controllers that plan again soon.
   bool fresh_gains = true;
   std::vector<double> states = {};  // (steps + 1) x states to start from: multiple shooting. Empty: single
-  std::function<bool(const PlanProgress&)> callback = {};  // false stops
+  PlanCallback callback = {};
 };
 
 // From controls to start with: steps x controls, or `controls` numbers for all steps. Error where sizes do

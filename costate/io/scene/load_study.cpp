@@ -39,6 +39,7 @@ std::unique_ptr<study::Study> open_rollout(const SceneFile& file, const Opening&
     setup.checkpoints = whole;
     if (setup.optimize) setup.optimize->automatic_window = false;
   }
+  read_plan(file, draft.groups, setup);
   read_view(file, setup);
   if (opening.for_check) {
     setup.double_precision = true;
@@ -65,6 +66,7 @@ std::unique_ptr<study::Study> open(TomlDocument document, const Opening& opening
   std::vector<std::string> known = kCommon;
   known.insert(known.end(), chosen->tables.begin(), chosen->tables.end());
   known.emplace_back(chosen->table);
+  if (chosen->open != open_equations) known.emplace_back("plan");  // they are solved, not stepped
   file.require_known_keys(file.root(), known, std::string("a file with [") + chosen->table + "]");
   std::unique_ptr<study::Study> study = chosen->open(file, opening);
   if (!opening.from.empty()) study->start_from(opening.from);

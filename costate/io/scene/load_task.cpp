@@ -107,7 +107,7 @@ void read_train(const SceneFile& file, learn::LearnOptions& o) {
           "discount",      "lambda",    "rate",          "critic_rate",    "last_rate", "gradient_limit",
           "adjoint_limit", "noise",     "critic_passes", "critic_batches", "target",    "passes",
           "batches",       "clip",      "seed",          "memory",         "shortest",  "longest",
-          "stretch",       "dual_rate", "edge"},
+          "stretch",       "dual_rate", "edge",          "population"},
       "[train]");
   const auto count = [&](const char* key, auto& to) {
     if (const TomlValue* v = t.find(key))
@@ -119,7 +119,7 @@ void read_train(const SceneFile& file, learn::LearnOptions& o) {
     to.clear();
     for (const double size : file.one_or_more(*v, key)) to.push_back(int(size));
   };
-  if (const TomlValue* v = t.find("method")) o.method = file.choice(*v, "method", {"shac", "ppo"});
+  if (const TomlValue* v = t.find("method")) o.method = file.choice(*v, "method", {"shac", "ppo", "cma_es"});
   count("steps", o.steps), count("worlds", o.worlds), count("horizon", o.horizon);
   layers("hidden", o.hidden), layers("critic", o.critic);
   o.discount = file.number_or(t, "discount", o.discount), o.lambda = file.number_or(t, "lambda", o.lambda);
@@ -134,6 +134,7 @@ void read_train(const SceneFile& file, learn::LearnOptions& o) {
   o.stretch = file.positive_or(t, "stretch", o.stretch),
   o.dual_rate = file.positive_or(t, "dual_rate", o.dual_rate);
   o.memory = int(file.not_negative_or(t, "memory", 0));
+  o.population = int(file.not_negative_or(t, "population", 0));
   count("critic_passes", o.critic_passes), count("critic_batches", o.critic_batches);
   count("passes", o.passes), count("batches", o.batches);
   o.clip = file.positive_or(t, "clip", o.clip);

@@ -1,5 +1,5 @@
 // The tables that all physics share, each read by one function: [run], [parameters], [controls], [[loss]],
-// [optimize], [fit], [view]. The guide: docs/studies.md.
+// [optimize], [fit], [plan], [view]. The guide: docs/studies.md.
 #pragma once
 
 #include "costate/ad/program.h"
@@ -53,6 +53,8 @@ double weight_of(const SceneFile& file, const TomlValue& v);
 std::optional<study::Optimize> read_optimize(const SceneFile& file, const std::vector<VariableGroup>& groups,
                                              const study::Inputs& inputs, bool has_loss, double dt,
                                              std::int64_t steps, Checkpoints* checkpoints);
+// [plan] (plan.cpp): how `costate plan` plans, and what the motion must meet, of the states among the groups.
+void read_plan(const SceneFile& file, const std::vector<VariableGroup>& groups, study::Setup& setup);
 // [fit] data: measurements of quantities at times (fit.cpp).
 void read_fit_data(const SceneFile& file, Draft& draft);
 // One table of data of [fit]: checked keys, times, values, sigma. `formula` is left to the caller. Of a file

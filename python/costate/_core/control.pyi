@@ -164,6 +164,60 @@ class Mpc:
 def mpc(system: costate._core.System, loss: costate._core.Loss | Callable, steps: int, u: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p: Mapping[str, numpy.typing.ArrayLike] | None = None, *, method: str = 'ilqr', lower: numpy.typing.ArrayLike | None = None, upper: numpy.typing.ArrayLike | None = None, iterations: int = 5, tolerance: float = 1e-08, budget: float = 0.0) -> Mpc:
     """A controller that looks `steps` steps ahead. Arguments as of plan()."""
 
+class Collocated:
+    """States and controls at the knots, and between them."""
+
+    @property
+    def x(self) -> numpy.ndarray:
+        """(steps + 1, states)"""
+
+    @property
+    def u(self) -> numpy.ndarray:
+        """(steps, controls); of a rule (steps + 1, controls)"""
+
+    @property
+    def x_mid(self) -> numpy.ndarray:
+        """(steps, states), of hermite_simpson"""
+
+    @property
+    def u_mid(self) -> numpy.ndarray:
+        """(steps, controls), of hermite_simpson"""
+
+    @property
+    def value(self) -> float:
+        """Of the loss."""
+
+    @property
+    def violation(self) -> float:
+        """Of the equations and constraints, the largest."""
+
+    @property
+    def iterations(self) -> int: ...
+
+    @property
+    def converged(self) -> bool: ...
+
+    @property
+    def reason(self) -> str:
+        """Why it stopped, in words."""
+
+    def __repr__(self) -> str: ...
+
+def has_ipopt() -> bool:
+    """Whether costate was built with Ipopt, which collocate needs."""
+
+def collocate(system: costate._core.System, loss: costate._core.Loss | Callable, steps: int, x0: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, u: numpy.typing.ArrayLike | Mapping[str, numpy.typing.ArrayLike] | None = None, p: Mapping[str, numpy.typing.ArrayLike] | None = None, *, scheme: str = 'steps', h: float = 0.0, lower: numpy.typing.ArrayLike | None = None, upper: numpy.typing.ArrayLike | None = None, x_lower: numpy.typing.ArrayLike | None = None, x_upper: numpy.typing.ArrayLike | None = None, x_last: numpy.typing.ArrayLike | None = None, zero: list = [], below: list = [], states: numpy.typing.ArrayLike | None = None, iterations: int = 1000, tolerance: float = 1e-10) -> Collocated:
+    """
+    The motion that makes a loss least, as one nonlinear program in states and controls, by Ipopt.
+
+    scheme   'steps': the steps of any system are the equations. 'trapezoidal', 'hermite_simpson': rules for a field, a system whose step is x + f(x, u): equations with method='euler', dt=1
+    h        of a rule: the time between knots; terms of the loss at steps are then rates
+    lower, upper, x_lower, x_upper   of controls and of states after the first
+    x_last   values that the last state must have; NaN: free
+    zero, below   losses that must be zero, or not positive, at the knots
+    states   (steps + 1, states) to start from
+    """
+
 class Identified:
     """Parameters from recordings. Print it for values with error bars."""
 

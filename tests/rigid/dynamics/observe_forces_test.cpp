@@ -152,6 +152,49 @@ TEST(ObserveForces, EveryQuantityHasItsDerivative) {
   for (const std::size_t at : {0u, 9u}) EXPECT_GT(expect_derivatives(cord[at], random), 30);
 }
 
+// Through contacts and the accelerations that they leave: how gradients by state, control and parameter
+// change with state and control.
+void expect_second_derivatives(const Case& c) {
+  const auto system = make_system<double>(c.model);
+  std::vector<Quantity> list = everything(c.model);
+  for (std::size_t i = 0; i < list.size(); ++i) list[i].name = "z" + std::to_string(i);
+  const Observer all(c.model, system->signature(), list);
+  const std::vector<double> x = vector_of(c.json.at("x")), u = vector_of(c.json.at("u")),
+                            here = all.values(x, {}, u);
+  std::string text = "0";
+  std::size_t i = 0;
+  for (const Field& f : all.signature().fields(Role::state))
+    for (std::int64_t k = 0; k < f.size && f.offset >= system->signature().states(); ++k, ++i) {
+      // Forces are up to a thousand times what the rest is.
+      const double scale = 1 / (1 + std::abs(here[i]));
+      text += " + sin(" + std::to_string(scale) + "*" +
+              (f.size > 1 ? f.name + "[" + std::to_string(k) + "]" : f.name) + " + " +
+              std::to_string(0.37 * double(i)) + ")";
+    }
+  const auto objective = all.objective(loss::expression<double>(all.signature(), text, loss::at_steps({0})));
+  Rollout<double> rollout(system, {.steps = 1});
+  Arguments<double> at = rollout.arguments();
+  at.x0 = x, at.controls = u;
+  Arguments<double> d = check::random_direction(rollout, at, 1);
+  const Arguments<double> e = check::random_direction(rollout, at, 2);
+  d.parameters =
+      at.parameters.zeros();  // those that are zero, and must not be negative, cannot move both ways
+  const auto slope = [&](double h) {
+    return check::inner(rollout.value_and_gradient(check::moved(at, d, h), *objective), e);
+  };
+  const double exact = check::inner(rollout.hessian_vector(at, d, *objective).product, e);
+  double least_error = 1e300;
+  for (const double h : {3e-6, 1e-6, 3e-7, 1e-7})
+    least_error = std::min(least_error, std::abs(difference(slope, h) - exact));
+  EXPECT_LT(least_error, 1e-5 * (1 + std::abs(exact))) << c.json.at("contacts") << " contacts, " << exact;
+}
+
+TEST(ObserveForces, EveryQuantityHasItsSecondDerivative) {
+  const std::vector<Case> walker = cases("walker"), cord = cases("cord");
+  for (const std::size_t at : {0u, 3u, 8u, 11u}) expect_second_derivatives(walker[at]);
+  for (const std::size_t at : {0u, 9u}) expect_second_derivatives(cord[at]);
+}
+
 // A packet of worlds, forward on duals and back: <J v, w> = <v, J' w>, to rounding.
 TEST(ObserveForces, ForwardModeIsTheTransposeOfReverseMode) {
   using P = NativePack<double>;

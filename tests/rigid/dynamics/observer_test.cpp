@@ -107,6 +107,34 @@ TEST(Observer, EachFrameHasItsDerivative) {
   EXPECT_GT(moved, 40);
 }
 
+// Along directions of states, controls and parameters together.
+TEST(Observer, SecondDerivativesMatchDifferencesOfTheGradient) {
+  const Model model = zoo_with_a_geom();
+  const auto system = make_system<double>(model);
+  const Observer observer(model, system->signature(), everything());
+  const auto objective = observer.objective(loss::sum<double>(
+      {loss::expression<double>(observer.signature(), formula(observer) + " + 0.1*ctrl[0]*com[1]",
+                                loss::at_steps({0, 1})),
+       loss::final<double>(observer.signature(), "rotor", {0.3, 0.2, 0.1})}));
+  Rollout<double> rollout(system, {.steps = 2});
+  Arguments<double> at = rollout.arguments();
+  at.x0 = test::random_state(model, 3);
+  for (std::size_t i = 0; i < at.controls.size(); ++i) at.controls[i] = 0.1 * double(i % 7) - 0.3;
+  for (const unsigned seed : {1u, 2u, 3u}) {
+    const Arguments<double> d = check::random_direction(rollout, at, seed),
+                            e = check::random_direction(rollout, at, 10 + seed);
+    const auto slope = [&](double h) {
+      return check::inner(rollout.value_and_gradient(check::moved(at, d, h), *objective), e);
+    };
+    const double h = 1e-4,
+                 difference = (45 * (slope(h) - slope(-h)) - 9 * (slope(2 * h) - slope(-2 * h)) +
+                               (slope(3 * h) - slope(-3 * h))) /
+                              (60 * h),
+                 exact = check::inner(rollout.hessian_vector(at, d, *objective).product, e);
+    EXPECT_NEAR(exact, difference, 1e-7 * (1 + std::abs(exact)));
+  }
+}
+
 TEST(Observer, VelocitiesAreTheRatesOfPositions) {
   const Model model = zoo_with_a_geom();
   const auto system = make_system<double>(model);
