@@ -190,7 +190,7 @@ def test_the_flow_moves_a_free_body():
 def test_a_model_swims_and_has_a_right_gradient():
     fish = costate.fluid.flow((56, 36), width=1/30, dt=0.02, viscosity=0.002, sides=dict.fromkeys(["west", "east", "south", "north"], "wall"),
                               model=Path(__file__).parents[2] / "scenes/fish.xml", density=1.0)
-    sim = fish.rollout(10, active=["density", "head/size", "joint/tail/*", "viscosity"])
+    sim = fish.rollout(10, active=["density", "head/size"])
     beat = np.linspace(0.05, -0.02, 10)[:, None]
     tail = next(f for f in fish.signature.states if f.name == "model/q").offset + 3
     assert sim.simulate({}, beat).final_state[tail] > 1e-3  # where the motor bends it
