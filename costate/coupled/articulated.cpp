@@ -185,12 +185,7 @@ std::string Articulated::objection(int dimension) const {
   load({{}, inside_.initial.data(), nullptr, p.data(), Vec3<double>::zero(), 1.0}, w);
   w.motion.place(3, poses.data());
   for (std::size_t s = 0; s < shapes_.size(); ++s) {
-    bool flat = std::abs(poses[s].R.e[2][2]) > 1 - 1e-9;
-    for (std::size_t k = 0; k < w.motion.dofs; ++k) {
-      const Six<double>& J = w.motion.J[s * w.motion.dofs + k];
-      flat &= std::abs(J.angular.x) + std::abs(J.angular.y) + std::abs(J.linear.z) < 1e-9;
-    }
-    if (!flat)
+    if (!stays_in_plane(w.motion, poses.data(), s))
       return "collider \"" + shapes_[s].name + "\" on body \"" + bodies_[s] +
              "\" can leave the plane: in two dimensions hinges turn about z and slides lie across it";
   }

@@ -125,19 +125,23 @@ struct ShapeMotion {
         f[k] += dot(J[s * dofs + k].linear, sums[s].J) + dot(J[s * dofs + k].angular, sums[s].L);
     }
   }
-  // f in, the change of velocity out.
-  void respond(const mpm::BodySums<T>* sums, T* f) {
+  // The lower half of M.
+  void inertia(T* M) {
     rigid::body_inertias(tree, p.data(), d);
     rigid::crba(tree, p.data(), d);
-    std::fill(A.begin(), A.end(), T(0));
+    std::fill(M, M + dofs * dofs, T(0));
     for (std::size_t k = 0; k < dofs; ++k) {
       const rigid::TreeDof& dof = tree.dofs[k];
       std::size_t column = k;
       for (int t = 0; t < dof.depth; ++t) {
-        A[k * dofs + column] = d.M[dof.row + t];
+        M[k * dofs + column] = d.M[dof.row + t];
         column = static_cast<std::size_t>(tree.dofs[column].parent);
       }
     }
+  }
+  // f in, the change of velocity out.
+  void respond(const mpm::BodySums<T>* sums, T* f) {
+    inertia(A.data());
     for (std::size_t s = 0; s < shapes; ++s) {
       for (std::size_t j = 0; j < dofs; ++j) {
         const Six<T> pull = stiff(sums[s], J[s * dofs + j]);
@@ -150,6 +154,16 @@ struct ShapeMotion {
     solve::ldl_solve(dofs, A.data(), f);
   }
 };
+
+// Whether a shape, placed in three dimensions, keeps to a plane z = constant however its joints move.
+inline bool stays_in_plane(const ShapeMotion<double>& m, const mpm::Pose<double>* poses, std::size_t s) {
+  bool flat = std::abs(poses[s].R.e[2][2]) > 1 - 1e-9;
+  for (std::size_t k = 0; k < m.dofs; ++k) {
+    const Six<double>& J = m.J[s * m.dofs + k];
+    flat &= std::abs(J.angular.x) + std::abs(J.angular.y) + std::abs(J.linear.z) < 1e-9;
+  }
+  return flat;
+}
 
 // Cotangents that the transposes below add to: q in its tangent space, all of ShapeMotion::p (null: not
 // wanted).

@@ -385,6 +385,7 @@ FlowModel make_model(const FlowOptions& o, Index lanes) {
   m.stage_size = m.signature.states();
   m.obstacle_fields = m.signature.fields(Role::parameter).size();
   for (const Obstacle& b : o.obstacles) add_obstacle(o, b, m);
+  add_linkage(o, m);
   if (o.pressure) {
     m.pressure = m.signature.states();
     m.signature.state("p", shape.cells(), "m^2/s^2");

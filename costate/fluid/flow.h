@@ -41,6 +41,7 @@
 namespace costate::fluid {
 
 using grid::CellValues;
+class Linkage;  // obstacles/linkage.h
 
 enum class Scheme { rk3, euler, semi_lagrangian, stokes };
 
@@ -87,6 +88,9 @@ struct Obstacle {
     std::array<bool, 3> axes = {true, true, true};
   };
   std::optional<Free> free = {};
+  // In 2-D, with rk3 and euler: the next shape of FlowOptions::linkage, which moves it. Centre and angle are
+  // those in the frame of its body.
+  bool linked = false;
   // Inside, resistance grows without limit (firm: closer to the sharp body), or it is the same everywhere
   // (soft: the usual volume penalty). Or points on the surface hold the flow, exactly without slip (surface:
   // in 2-D, of bodies that do not move; obstacles/surface.h).
@@ -164,6 +168,8 @@ struct FlowOptions {
   // Eddies that the grid does not resolve, as viscosity: Smagorinsky's constant, about 0.1; 0: none.
   double smagorinsky = 0;
   bool pressure = false;  // the state has "p", over density, of every cell: of the last stage of a step
+  // What holds bodies together that the flow moves: joints of a rigid model (costate/coupled/swimmer.h).
+  std::shared_ptr<const Linkage> linkage = {};
 };
 
 // Error for what makes no sense: sides that do not match, net inflow that cannot leave, too few cells.

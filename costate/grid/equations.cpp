@@ -60,7 +60,7 @@ bool periodic(const GridSpec& s, const char* side, const char* opposite) {
 template <class Real>
 std::shared_ptr<System<Real>> make_shallow_water(const GridSpec& s) {
   return shallow_water<Real>({s.nx, s.ny, s.dx, s.dt, s.parameters.at("depth"), number_of(s, "gravity"),
-                              number_of(s, "drag"), periodic(s, "west", "east"),
+                              number_of(s, "drag"), number_of(s, "rotation"), periodic(s, "west", "east"),
                               periodic(s, "south", "north"), s.sources});
 }
 
@@ -139,7 +139,7 @@ const std::vector<Equation>& equations() {
        make_heat<float>,
        make_heat<double>},
       {"shallow_water",
-       {{"depth", 1, true}, {"gravity", 9.81, false}, {"drag", 0, false}},
+       {{"depth", 1, true}, {"gravity", 9.81, false}, {"drag", 0, false}, {"rotation", 0, false}},
        {"wall", "periodic"},
        stable_shallow_water,
        make_shallow_water<float>,

@@ -16,11 +16,12 @@ std::shared_ptr<System<Real>> shallow_water(const ShallowWaterOptions& o) {
   signature.parameter("gravity", o.gravity, "m/s^2")
       .parameter("drag", o.drag, "1/s")
       .parameter("dx", o.dx, "m")
-      .parameter("dt", o.dt, "s");
+      .parameter("dt", o.dt, "s")
+      .parameter("rotation", o.rotation, "1/s");
   if (!o.sources.empty()) signature.control("rain", std::int64_t(o.sources.size()), "m/s");
   const ShallowWaterKernel kernel{{o.periodic_x, o.periodic_y}};
   std::vector<double> given = o.depth.values;
-  given.insert(given.end(), {o.gravity, o.drag, o.dx, o.dt});
+  given.insert(given.end(), {o.gravity, o.drag, o.dx, o.dt, o.rotation});
   kernel.check(given.data(), std::int64_t(o.depth.values.size()));
   signature.limit("depth", kPositive)
       .limit("gravity", kPositive)

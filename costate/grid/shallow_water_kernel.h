@@ -10,24 +10,25 @@
 namespace costate::grid {
 
 struct ShallowWaterKernel {
-  static constexpr int fields = 3, coefficients = 1, constants = 4, tapes = 0, drives = 0, halo = 1;
+  static constexpr int fields = 3, coefficients = 1, constants = 5, tapes = 0, drives = 0, halo = 1;
   enum {
     kLevel,
     kU,
     kV
   };  // planes of state: u on west faces, v on south faces; the coefficient is the depth
-  enum { kGravity, kDrag, kDx, kDt };  // constants
+  enum { kGravity, kDrag, kDx, kDt, kRotation };  // constants
   bool wraps[2] = {false, false};
 
   template <class S>
   struct Scale {
-    S rate, keep, pull;  // dt / dx, 1 - dt drag, g dt / dx
+    S rate, keep, pull, turn;  // dt / dx, 1 - dt drag - (dt f)^2 / 2, g dt / dx, dt f
     Vec<S, constants> c;
   };
   template <class S>
   COSTATE_HD COSTATE_INLINE Scale<S> scale(const Vec<S, constants>& c) const {
     const S rate = c[kDt] / c[kDx];
-    return {rate, S(1) - c[kDt] * c[kDrag], c[kGravity] * rate, c};
+    const S turn = c[kDt] * c[kRotation];
+    return {rate, S(1) - c[kDt] * c[kDrag] - S(0.5) * turn * turn, c[kGravity] * rate, turn, c};
   }
 
   // Of the west (axis 0) or south (axis 1) face of the cell (di, dj) from here.
@@ -47,7 +48,20 @@ struct ShallowWaterKernel {
       return S(0.5) * ((at.p(0, di, dj) + at.x(kLevel, di, dj)) +
                        (at.p(0, back_i(), back_j()) + at.x(kLevel, back_i(), back_j())));
     }
-    COSTATE_HD COSTATE_INLINE S next_speed() const { return open() * (k.keep * speed() - k.pull * slope()); }
+    // Sum over the four faces of the other axis around this one: c(face) of a face beside it.
+    template <class F>
+    COSTATE_HD COSTATE_INLINE S around(const F& c) const {
+      const int other = 1 - axis, si = axis == 0 ? -1 : 1, sj = -si;
+      const auto face = [&](int i, int j) { return c(Face{k, at, other, di + i, dj + j}); };
+      return (face(0, 0) + face(si, sj)) + (face(si, 0) + face(0, sj));
+    }
+    // How fast the flow is across: the mean of four faces, of which those on walls have none.
+    COSTATE_HD COSTATE_INLINE S across() const {
+      return S(axis == 0 ? 0.25 : -0.25) * around([](const Face& f) { return f.open() * f.speed(); });
+    }
+    COSTATE_HD COSTATE_INLINE S next_speed() const {
+      return open() * (k.keep * speed() - k.pull * slope() + k.turn * across());
+    }
     COSTATE_HD COSTATE_INLINE S flux() const { return next_speed() * depth(); }
     // Transposes: of the flux, whose cotangent is what two cells have of it; of the new speed; of the depth.
     COSTATE_HD COSTATE_INLINE S flux_bar() const {
@@ -57,6 +71,10 @@ struct ShallowWaterKernel {
       return open() * (at.y_bar(kU + axis, di, dj) + depth() * flux_bar());
     }
     COSTATE_HD COSTATE_INLINE S depth_bar() const { return next_speed() * flux_bar(); }
+    COSTATE_HD COSTATE_INLINE S speed_bar() const {
+      return k.keep * next_speed_bar() + open() * S(axis == 0 ? -0.25 : 0.25) * k.turn *
+                                             around([](const Face& f) { return f.next_speed_bar(); });
+    }
   };
   template <class S, class At>
   static COSTATE_HD COSTATE_INLINE Face<S, At> west(const Scale<S>& k, const At& at, int di = 0) {
@@ -90,11 +108,12 @@ struct ShallowWaterKernel {
     // Of the constants: each face belongs to the cell to its east or north.
     const S keep_bar = w.speed() * w_bar + s.speed() * s_bar;
     const S pull_bar = -(w.slope() * w_bar + s.slope() * s_bar);
+    const S turn_bar = w.across() * w_bar + s.across() * s_bar - k.turn * keep_bar;
     const S dt = k.c[kDt], dx = k.c[kDx], rate_bar = k.c[kGravity] * pull_bar - outflow(k, at) * bar;
-    return {{{bar + depth_bar + k.pull * pulled, k.keep * w_bar, k.keep * s_bar}},
+    return {{{bar + depth_bar + k.pull * pulled, w.speed_bar(), s.speed_bar()}},
             {{depth_bar}},
             {{k.rate * pull_bar, -(dt * keep_bar), -(k.rate / dx * rate_bar),
-              rate_bar / dx - k.c[kDrag] * keep_bar}}};
+              rate_bar / dx - k.c[kDrag] * keep_bar + k.c[kRotation] * turn_bar, dt * turn_bar}}};
   }
 
   // Rain [m/s] onto a cell.

@@ -42,19 +42,19 @@ def heat(nx=64, ny=64, *, dx=1.0, dt=0.2, conductivity: npt.ArrayLike = 1.0, cap
 
 
 def shallow_water(nx=64, ny=64, *, dx=1.0, dt=0.1, depth=1.0, gravity=9.81, drag=0.0, periodic_x=False,
-                  periodic_y=False, sources=()):
-    """Long waves u' = -gravity grad eta - drag u, eta' = -div((depth + eta) u) + rain on nx x ny cells.
+                  periodic_y=False, sources=(), rotation=0.0):
+    """Long waves u' = -gravity grad eta - drag u + rotation (v, -u), eta' = -div((depth + eta) u) + rain on nx x ny cells.
 
     state      'eta' in the middle of cells, 'u' on west faces, 'v' on south faces, (ny * nx,) each, x fastest
     control    'rain', one number for each of the cells `sources` (j * nx + i)
-    parameter  'depth' (ny * nx,), 'gravity', 'drag', 'dx', 'dt'
+    parameter  'depth' (ny * nx,), 'gravity', 'drag', 'dx', 'dt', 'rotation' (Coriolis)
 
     depth is one number, or one per cell. Sides that are not periodic are walls. Stable for
     sqrt(gravity depth) dt / dx <= 0.707, which is checked in every run; dt = 0 takes half of that.
     """
     sides = {side: "periodic" if wraps else "wall"
              for side, wraps in (("west", periodic_x), ("east", periodic_x), ("south", periodic_y), ("north", periodic_y))}
-    return system("shallow_water", nx, ny, dx=dx, dt=dt, parameters={"depth": depth, "gravity": gravity, "drag": drag},
+    return system("shallow_water", nx, ny, dx=dx, dt=dt, parameters={"depth": depth, "gravity": gravity, "drag": drag, "rotation": rotation},
                   sides=sides, sources=list(sources))
 
 

@@ -1,5 +1,7 @@
 // costate.fluid: incompressible flow from numbers instead of files.
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -8,10 +10,13 @@
 
 #include "any_system.h"
 #include "arrays.h"
+#include "costate/coupled/swimmer.h"
 #include "costate/fluid/flow.h"
 #include "costate/fluid/flow_places.h"
 #include "costate/fluid/grid/graded.h"
+#include "costate/fluid/obstacles/linkage.h"
 #include "costate/fluid/obstacles/outline.h"
+#include "costate/io/model/load_model.h"
 #include "module.h"
 
 namespace costate::python {
@@ -312,12 +317,42 @@ void read_widths(nb::handle given, fluid::FlowOptions& o) {
   for (std::size_t a = 0; a < dim; ++a) read_width(given[a], a, o);
 }
 
+// A model that swims.
+struct SwimmerFile {
+  std::optional<std::filesystem::path> model;
+  std::optional<std::string> keyframe;
+  double density;
+  std::vector<std::string> geoms;
+};
+void put_into(const SwimmerFile& file, fluid::FlowOptions& o) {
+  if (!file.model) {
+    if (file.keyframe || !file.geoms.empty())
+      throw Error({"keyframe or geoms without a model", {}, "add model='fish.xml'"});
+    return;
+  }
+  coupled::Swimmer swimmer{
+      .model = rigid::load(file.model->string()), .density = file.density, .geoms = file.geoms};
+  if (file.keyframe) swimmer.initial_state = rigid::initial_state(swimmer.model, *file.keyframe);
+  coupled::put_into(o, swimmer);
+}
+// At rest, and the model where it starts.
+std::vector<double> start_of(const fluid::FlowOptions& o) {
+  if (!o.linkage) return {};
+  const Signature signature = fluid::flow<double>(o)->signature();
+  std::vector<double> x(std::size_t(signature.states()), 0.0);
+  std::ranges::copy(o.linkage->initial_state(),
+                    x.begin() + std::ptrdiff_t(signature.find(Role::state, "model/q").offset));
+  return x;
+}
+
 SystemHandle flow(const std::vector<std::int64_t>& cells, const nb::object& width, double dt,
                   const ArrayLike& viscosity, const nb::object& force, const nb::dict& sides,
                   const nb::list& obstacles, const nb::list& scalars, bool push, const std::string& scheme,
                   bool pressure, const ArrayLike& resistance, double smagorinsky, bool implicit, bool limited,
                   const nb::list& tracers, const nb::list& probes, bool dissipation,
-                  const nb::list& reactions) {
+                  const nb::list& reactions, const std::optional<std::filesystem::path>& model,
+                  const std::optional<std::string>& keyframe, double density,
+                  const std::vector<std::string>& geoms) {
   fluid::FlowOptions o;
   const std::size_t dim = cells.size();
   o.cells = cells;
@@ -353,11 +388,12 @@ SystemHandle flow(const std::vector<std::int64_t>& cells, const nb::object& widt
     for (const nb::handle r : reactions) o.reactions.push_back(read_reaction(r, o.scalars));
     for (const nb::handle p : probes) o.probes.push_back(read_probe(p, dim));
     for (const nb::handle t : tracers) o.tracers.push_back(read_tracers(t));
+    put_into({model, keyframe, density, geoms}, o);
   }
   (void)fluid::flow<double>(o);  // says what is wrong now, not at the first rollout
   return std::make_shared<AnySystem>(
       "flow", [o](std::int64_t) { return SystemPtr<double>(fluid::flow<double>(o)); },
-      [o](std::int64_t) { return SystemPtr<float>(fluid::flow<float>(o)); }, std::vector<double>{});
+      [o](std::int64_t) { return SystemPtr<float>(fluid::flow<float>(o)); }, start_of(o));
 }
 
 }  // namespace
@@ -372,7 +408,8 @@ void bind_fluid(nb::module_& m) {
       "force"_a = nb::none(), "sides"_a = nb::dict(), "obstacles"_a = nb::list(), "scalars"_a = nb::list(),
       "push"_a = false, "scheme"_a = "rk3", "pressure"_a = false, "resistance"_a = 0.0, "smagorinsky"_a = 0.0,
       "implicit"_a = false, "limited"_a = false, "tracers"_a = nb::list(), "probes"_a = nb::list(),
-      "dissipation"_a = false, "reactions"_a = nb::list(),
+      "dissipation"_a = false, "reactions"_a = nb::list(), "model"_a = nb::none(), "keyframe"_a = nb::none(),
+      "density"_a = 1000.0, "geoms"_a = std::vector<std::string>{},
       "Incompressible flow in a box of cells = (nx, ny) or (nx, ny, nz), on a staggered grid.\n\n"
       "width      of a cell: one number, or one per axis; on a stretched grid, for an axis, one per cell, or "
       "pairs\n"
@@ -416,7 +453,12 @@ void bind_fluid(nb::module_& m) {
       "'inlet/T' of every "
       "scalar, with pressure 'inlet/p'; with minus how much they differ from there\n"
       "dissipation  the state has 'dissipation', by viscosity; a scalar with 'mix_norm': True has "
-      "'<scalar>/mix_norm_squared'\n\n"
+      "'<scalar>/mix_norm_squared'\n"
+      "model      a file of rigid bodies (MJCF, URDF) that swim in two dimensions, from `keyframe` on: the "
+      "state has\n"
+      "           'model/q', 'model/v', its actuators are controls, its `geoms` (all of what can move) "
+      "obstacles; density:\n"
+      "           of the fluid, times the depth of the model\n\n"
       "state      'u', 'v', 'w' on faces, x fastest, nx + 1 per row of 'u' where x does not wrap; scalars in "
       "cells;\n"
       "           '<obstacle>/force', '<obstacle>/torque' of the last step; '<obstacle>/moved', "

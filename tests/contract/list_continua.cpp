@@ -263,7 +263,8 @@ void add_grids_and_springs(std::vector<Listed>& list) {
                         a.x0[i] = decltype(a.x0[i] + 0)(0.05 * std::sin(0.7 * double(i)));
                       return a;
                     };
-                    const grid::ShallowWaterOptions bay{.nx = 7, .ny = 5, .drag = 0.2, .sources = {8, 20}};
+                    const grid::ShallowWaterOptions bay{
+                        .nx = 7, .ny = 5, .drag = 0.2, .rotation = 0.7, .sources = {8, 20}};
                     expect_contract(grid::shallow_water<double>(bay),
                                     {.states = waves, .steps = 30, .stencil_step = 3e-4});
                     expect_contract(grid::shallow_water<float>(bay), {.states = waves, .steps = 30});

@@ -42,11 +42,12 @@ void contract(const ShallowWaterOptions& o) {
 }
 
 TEST(ShallowWater, MeetsTheContractBetweenWallsAndAroundTheWorld) {
-  contract<double>({.nx = 9, .ny = 7, .drag = 0.3, .sources = {11, 30}});
+  contract<double>({.nx = 9, .ny = 7, .drag = 0.3, .rotation = 0.8, .sources = {11, 30}});
   contract<double>({.nx = 8, .ny = 5, .drag = 0.1, .periodic_x = true});
   contract<double>({.nx = 5, .ny = 10, .periodic_y = true});
-  contract<double>({.nx = 6, .ny = 6, .periodic_x = true, .periodic_y = true, .sources = {7}});
-  contract<float>({.nx = 19, .ny = 6, .drag = 0.3, .sources = {11}});
+  contract<double>(
+      {.nx = 6, .ny = 6, .rotation = -0.5, .periodic_x = true, .periodic_y = true, .sources = {7}});
+  contract<float>({.nx = 19, .ny = 6, .drag = 0.3, .rotation = 0.8, .sources = {11}});
 }
 TEST(ShallowWater, MeetsTheContractAcrossSlabs) { contract<double>({.nx = 129, .ny = 280}); }
 
@@ -103,6 +104,86 @@ TEST(ShallowWater, FrequencyAndItsDerivativesAreThoseOfTheScheme) {
   for (const double d : g.parameters["depth"]) by_depths += d;
   EXPECT_NEAR(by_depths, slope * by_depth, 1e-6 * std::abs(slope * by_depth));
   EXPECT_NEAR(g.parameters["gravity"][0], slope * by_gravity, 1e-6 * std::abs(slope * by_gravity));
+}
+
+// The limit of ever smaller steps, of numbers that were computed with `steps` doubled each time: the error is
+// a power series in dt.
+double limit(std::vector<double> numbers) {
+  for (double halvings = 2; numbers.size() > 1; halvings *= 2) {
+    for (std::size_t i = 0; i + 1 < numbers.size(); ++i)
+      numbers[i] = (halvings * numbers[i + 1] - numbers[i]) / (halvings - 1);
+    numbers.pop_back();
+  }
+  return numbers[0];
+}
+
+// The same wave on a ground that turns, with f = 0.5: omega^2 = (f c)^2 + g H K^2, c the cosine that a mean of
+// four faces has, K the wave number of differences. The projection of the flow onto the wave that it began as
+// is cos(omega t); its derivatives are those of omega.
+TEST(ShallowWater, OnTurningGroundFrequencyAndDerivativesAreThoseOfTheGrid) {
+  const std::int64_t n = 32;
+  const double dx = 10.0 / double(n), gravity = 9.81, depth = 2, f = 0.5, small = 1e-9, time = 1;
+  const double k = 2 * std::numbers::pi / 10, kx = 2 / dx * std::sin(1.5 * k * dx),
+               ky = 2 / dx * std::sin(0.5 * k * dx),
+               turn = f * std::cos(1.5 * k * dx) * std::cos(0.5 * k * dx),
+               omega = std::sqrt(turn * turn + gravity * depth * (kx * kx + ky * ky));
+  EXPECT_NEAR(omega, 8.698621883827624, 1e-13);
+  const double scale = gravity / (omega * omega - turn * turn);
+  std::vector<double> wave, weights;
+  double square = 0;
+  for (const int field : {0, 1, 2})
+    for (std::int64_t c = 0; c < n * n; ++c) {
+      const double i = double(c % n) + (field == 1 ? 0 : 0.5), j = double(c / n) + (field == 2 ? 0 : 0.5),
+                   phase = k * dx * (3 * i + j);
+      const double real = field == 0 ? 1 : scale * omega * (field == 1 ? kx : ky),
+                   imaginary = field == 0 ? 0 : scale * turn * (field == 1 ? ky : -kx);
+      wave.push_back(real * std::cos(phase) - imaginary * std::sin(phase));
+      weights.push_back((field == 0 ? gravity : depth) * wave.back());  // its energy
+      square += wave.back() * weights.back();
+    }
+  for (double& w : weights) w /= small * square;
+  std::vector<double> value, by_gravity, by_depth, by_rotation;
+  for (std::int64_t steps = 60; steps <= 60 * 32; steps *= 2) {
+    const auto system = grid::shallow_water<double>({.nx = n,
+                                                     .ny = n,
+                                                     .dx = dx,
+                                                     .dt = time / double(steps),
+                                                     .depth = depth,
+                                                     .rotation = f,
+                                                     .periodic_x = true,
+                                                     .periodic_y = true});
+    Rollout<double> rollout(system, {.steps = steps});
+    Arguments<double> at = rollout.arguments();
+    for (std::size_t i = 0; i < wave.size(); ++i) at.x0[i] = small * wave[i];
+    const auto g =
+        rollout.value_and_gradient(at, *loss::cotangents<double>(system->signature(), {steps}, {weights}));
+    value.push_back(g.value);
+    by_gravity.push_back(g.parameters["gravity"][0]);
+    by_rotation.push_back(g.parameters["rotation"][0]);
+    by_depth.push_back(0);
+    for (const double d : g.parameters["depth"]) by_depth.back() += d;
+  }
+  const double slope = -time * std::sin(omega * time);
+  EXPECT_NEAR(limit(value), std::cos(omega * time), 1e-10);
+  EXPECT_NEAR(limit(by_gravity) / slope, 0.442026317356584, 1e-9);
+  EXPECT_NEAR(limit(by_depth) / slope, 2.168139086634043, 1e-9);
+  EXPECT_NEAR(limit(by_rotation) / slope, 0.052131074582908, 1e-9);
+}
+
+// Water that moves as one turns in circles, and neither gains nor loses over thousands of steps.
+TEST(ShallowWater, InertialCirclesKeepTheirSpeed) {
+  const std::int64_t steps = 5000;
+  const double dt = 0.02, f = 0.5;
+  Rollout<double> rollout(
+      grid::shallow_water<double>(
+          {.nx = 4, .ny = 4, .dt = dt, .rotation = f, .periodic_x = true, .periodic_y = true}),
+      {.steps = steps});
+  Arguments<double> at = rollout.arguments();
+  std::fill_n(at.x0.begin() + 16, 16, 0.1);
+  const auto end = rollout.simulate(at).final_state;
+  const double turned = double(steps) * std::atan2(f * dt, 1 - f * f * dt * dt / 2);
+  EXPECT_NEAR(end[16], 0.1 * std::cos(turned), 1e-6);
+  EXPECT_NEAR(end[32], -0.1 * std::sin(turned), 1e-6);
 }
 
 TEST(ShallowWater, StillWaterStaysStillOverAnyBottom) {

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -183,6 +185,19 @@ def test_the_flow_moves_a_free_body():
         assert result.passed, result
     with pytest.raises(costate.Error, match="free has an unknown key 'weight'"):
         costate.fluid.flow((20, 24), obstacles=[{"center": [9, 9], "size": 3, "free": {"weight": 1}}])
+
+
+def test_a_model_swims_and_has_a_right_gradient():
+    fish = costate.fluid.flow((56, 36), width=1/30, dt=0.02, viscosity=0.002, sides=dict.fromkeys(["west", "east", "south", "north"], "wall"),
+                              model=Path(__file__).parents[2] / "scenes/fish.xml", density=1.0)
+    sim = fish.rollout(10, active=["density", "head/size"])
+    beat = np.linspace(0.05, -0.02, 10)[:, None]
+    tail = next(f for f in fish.signature.states if f.name == "model/q").offset + 3
+    assert sim.simulate({}, beat).final_state[tail] > 1e-3  # where the motor bends it
+    for result in sim.check({}, beat, loss=costate.loss.final("model/q", [1.0, 0.0, 0.0, 0.0])):
+        assert result.passed, result
+    with pytest.raises(costate.Error, match="add model='fish.xml'"):
+        costate.fluid.flow((40, 27), geoms=["head"])
 
 
 def test_apply_and_vjp_of_velocities_in_the_middle_of_cells():

@@ -4,14 +4,14 @@ namespace costate::fluid {
 
 template <class S>
 void FreeBodies<S>::read_rates(Packed<Real> from, std::size_t which) const {
-  each([&](std::size_t b, const auto& o) {
+  each_single([&](std::size_t b, const auto& o) {
     for (std::size_t i = 0; i < 3; ++i) rate(which, b)[i] = read_number<S>(from, o.free_at + Index(i));
   });
 }
 
 template <class S>
 void FreeBodies<S>::write_rates(std::size_t which, PackedOut<Real> to) const {
-  each([&](std::size_t b, const auto& o) {
+  each_single([&](std::size_t b, const auto& o) {
     for (std::size_t i = 0; i < 3; ++i) put(to, o.free_at + Index(i), rate(which, b)[i]);
   });
 }
@@ -21,9 +21,17 @@ void FreeBodies<S>::apply(FlowModel::Weights w, int stage) const {
   each([&](std::size_t b, const auto& o) {
     const ShapeNumbers<One> q = bodies.numbers(b, in);
     const Sums sums = sum_up(b, q, w, false);
+    if (o.linked >= 0) {
+      LinkedForce<typename LinkedBodies<S>::T>& to = linked.numbers().forces[std::size_t(o.linked)];
+      to.at_rest = linked.to_linkage(sums.a);
+      for (std::size_t i = 0; i < 3; ++i) to.stiffness[i] = linked.to_linkage(sums.k[i]);
+      return;
+    }
     const Three rhs = right_side(b, w, stage, sums.a);
     rate(std::size_t(stage) + 1, b) = solved(matrix(o, sums.k, w), rhs, false);
   });
+  if (model.linkage)
+    linked.stage(w, stage, [&](std::size_t b, const Three& v) { rate(std::size_t(stage) + 1, b) = v; });
   let_move(w, stage);
 }
 
@@ -46,7 +54,7 @@ void FreeBodies<S>::let_move(FlowModel::Weights w, int stage) const {
 template <class S>
 void FreeBodies<S>::move(int stages, PackedOut<Real> y) const {
   write_rates(std::size_t(stages), y);
-  each([&](std::size_t b, const auto& o) {
+  each_single([&](std::size_t b, const auto& o) {
     for (std::size_t i = 0; i < 3; ++i) {
       const One mean = One(Real(0.5)) * (rate(0, b)[i] + rate(std::size_t(stages), b)[i]);
       put(y, o.moved_at + Index(i), read_number<S>(in.x, o.moved_at + Index(i)) + in.dt * mean);
@@ -56,8 +64,10 @@ void FreeBodies<S>::move(int stages, PackedOut<Real> y) const {
 
 template <class S>
 void FreeBodies<S>::begin_transpose(int stages, Packed<Real> y_bar, const typename Bodies::To& bar) const {
-  each([&](std::size_t b, const auto& o) {
+  each([&](std::size_t b, const auto&) {
     for (std::size_t which = 0; which < 4; ++which) rate_bar(which, b) = {One(0), One(0), One(0)};
+  });
+  each_single([&](std::size_t b, const auto& o) {
     const auto last = std::size_t(stages);
     for (std::size_t i = 0; i < 3; ++i) {
       const One next = read_number<S>(y_bar, o.moved_at + Index(i)), half = One(Real(0.5)) * in.dt * next;
@@ -77,16 +87,28 @@ void FreeBodies<S>::transpose(FlowModel::Weights w, int stage, const typename Bo
     each_pack<S>(shape, model.sides.free_faces(int(a)), [&](Index at, Index count) {
       store<S>(work.whole_bar[a], at, load<S>(work.star_bar[a], at), count);
     });
-  each([&](std::size_t b, const auto& o) {
+  transpose_motions(w, stage, bar);
+  each([&](std::size_t b, const auto&) {
     const ShapeNumbers<One> q = bodies.numbers(b, in);
-    const Sums sums = sum_up(b, q, w);
-    mu(b) = solved(matrix(o, sums.k, w), rate_bar_of(b, q, w, stage), true);
-    transpose_rates(b, w, stage, sums, bar);
     each_held(b, [&](std::size_t a, Index at, const auto& x, const One& kappa) {
       store<One>(work.star_bar[a], at,
                  load<One>(work.star_bar[a], at) + space(a, at) * s * kappa * along(a, x, q, mu(b)));
     });
   });
+}
+
+template <class S>
+void FreeBodies<S>::transpose_motions(FlowModel::Weights w, int stage, const typename Bodies::To& bar) const {
+  each_single([&](std::size_t b, const auto& o) {
+    const ShapeNumbers<One> q = bodies.numbers(b, in);
+    const Sums sums = sum_up(b, q, w);
+    mu(b) = solved(matrix(o, sums.k, w), rate_bar_of(b, q, w, stage), true);
+    transpose_rates(b, w, stage, sums, bar);
+  });
+  if (model.linkage)
+    linked.stage_vjp(
+        w, stage, [&](std::size_t b) { return rate_bar_of(b, bodies.numbers(b, in), w, stage); },
+        [&](std::size_t b, const Three& found) { mu(b) = found; });
 }
 
 template <class S>
@@ -107,7 +129,7 @@ void FreeBodies<S>::transpose_bodies(FlowModel::Weights w, bool viscosity,
 
 template <class S>
 void FreeBodies<S>::end_transpose(PackedOut<Real> x_bar) const {
-  each([&](std::size_t b, const auto& o) {
+  each_single([&](std::size_t b, const auto& o) {
     for (std::size_t i = 0; i < 3; ++i) put(x_bar, o.free_at + Index(i), rate_bar(0, b)[i]);
   });
 }
@@ -226,7 +248,12 @@ void FreeBodies<S>::transpose_body(std::size_t b, FlowModel::Weights w, bool vis
   bar.dt = bar.dt + One(Real(w.share)) * sums[6];
   if (bar.p.value) bodies.write_shape(b, q_bar, bar.p);
   for (std::size_t i = 0; i < 3; ++i)
-    if (const auto number = bodies.shape_number(b, i)) pose_vjp(b, i, q_bar[*number], bar);
+    if (const auto number = bodies.shape_number(b, i)) {
+      if (const int link = model.obstacles[b].linked; link < 0)
+        pose_vjp(b, i, q_bar[*number], bar);
+      else
+        linked.numbers().poses_bar[std::size_t(link)][i] += linked.to_linkage(q_bar[*number]);
+    }
 }
 
 template struct FreeBodies<NativePack<float>>;

@@ -14,6 +14,8 @@
 //
 //   pose+ = pose + dt/2 (V_n + V_n+1), and during the step the body is at pose + dt/2 V_n
 //
+// Bodies that a linkage holds together (linkage.h) find V together, from the same A and K, and mu from V_bar.
+//
 // Transpose of a stage, with b = star_bar / (1 + s sum kappa) and felt = N wrench_bar (resistance.h):
 //
 //   mu = (M + s K)'^-1 (V_bar + sum N' kappa (s b - b_s felt))    pre_bar = b + c
@@ -26,7 +28,7 @@
 // own mask. On a stretched grid h^2 is the space of each face. Tests: tests/fluid/free_test.cpp.
 #pragma once
 
-#include "costate/fluid/obstacles/resistance.h"
+#include "costate/fluid/obstacles/linked.h"
 
 namespace costate::fluid {
 
@@ -50,8 +52,15 @@ struct FreeBodies {
   template <class F>
   void each(const F& f) const {
     for (std::size_t b = 0; b < model.obstacles.size(); ++b)
+      if (model.obstacles[b].flow_moves()) f(b, model.obstacles[b]);
+  }
+  // Those with a mass and a rate of their own.
+  template <class F>
+  void each_single(const F& f) const {
+    for (std::size_t b = 0; b < model.obstacles.size(); ++b)
       if (model.obstacles[b].free_at >= 0) f(b, model.obstacles[b]);
   }
+  LinkedBodies<S> linked{model, work, in};
   void read_rates(Packed<Real> from, std::size_t which) const;
   void write_rates(std::size_t which, PackedOut<Real> to) const;
   // Where the stage leaves the body: resistance.h reads it as the body's motion.
@@ -216,6 +225,8 @@ struct FreeBodies {
     rate_bar(0, b)[i] = rate_bar(0, b)[i] + One(Real(0.5)) * in.dt * pose_bar;
     bar.dt = bar.dt + One(Real(0.5)) * rate(0, b)[i] * pose_bar;
   }
+  // mu of every body, and what it does to the numbers that the body's own motion depends on.
+  void transpose_motions(FlowModel::Weights w, int stage, const typename Bodies::To& bar) const;
   // What mu and V do to a body's mask, centre, pose and dt.
   void transpose_body(std::size_t b, FlowModel::Weights w, bool viscosity,
                       const typename Bodies::To& bar) const;

@@ -70,15 +70,27 @@ void check_thickness(const FlowOptions& o, const Obstacle& b, const std::string&
     if (!(b.size[i] >= least)) thin(b.size[i]);
   if (b.shape == Kind::capsule && !(b.size[1] >= 0)) throw Error(who + " has a negative half length");
 }
+void check_linked(const FlowOptions& o, const Obstacle& b, const std::string& who) {
+  if (!b.linked) return;
+  if (!o.linkage)
+    throw Error({who + " is linked, and nothing holds it", {}, "set FlowOptions::linkage, or leave it out"});
+  if (b.free || b.moves || b.driven)
+    throw Error({who + " is moved by its linkage, and is to be free, to move or to be driven besides",
+                 {},
+                 "leave out the other"});
+}
 void check_free(const FlowOptions& o, const Obstacle& b, const std::string& who) {
-  if (!b.free) return;
+  if (!b.free && !b.linked) return;
   if (o.cells.size() == 3 || b.core == Obstacle::Core::surface || o.implicit ||
       b.shape == Obstacle::Shape::level || o.scheme == Scheme::semi_lagrangian)
-    throw Error({who + " is free, which bodies are in two dimensions, with a mask, a shape that can move, "
-                       "and the schemes "
-                       "rk3 and euler with explicit viscosity",
-                 {},
-                 "leave out `free`, or the other"});
+    throw Error(
+        {who + (b.free ? " is free" : " is held by a linkage") +
+             ", which bodies are in two dimensions, with a mask, a shape that can move, "
+             "and the schemes "
+             "rk3 and euler with explicit viscosity",
+         {},
+         b.free ? "leave out `free`, or the other" : "take these, or take the model out of the flow"});
+  if (!b.free) return;
   const Obstacle::Free& f = *b.free;
   if (!(f.mass >= 0 && f.inertia >= 0) || !std::isfinite(f.mass + f.inertia))
     throw Error({who + " has a mass of " + number(f.mass) + " and an inertia of " + number(f.inertia) +
@@ -90,6 +102,7 @@ void check_obstacle(const FlowOptions& o, const Obstacle& b) {
   const std::size_t dim = o.cells.size();
   const std::string who = "the obstacle '" + b.name + "'";
   using Kind = Obstacle::Shape;
+  check_linked(o, b, who);
   if (dim == 3 && b.shape == Kind::fourier)
     throw Error({who + " has a shape for two dimensions", {}, "take a ball, a box or an ellipsoid"});
   if (b.size.empty() || b.size.size() != sizes_of(o, b))
@@ -119,6 +132,14 @@ void check_obstacle(const FlowOptions& o, const Obstacle& b) {
   }
   check_thickness(o, b, who);
   check_free(o, b, who);
+}
+// A body that is linked: where it is at first.
+Obstacle placed(const FlowOptions& o, const Obstacle& b, std::size_t shape) {
+  Obstacle there = b;
+  if (!b.linked || !o.linkage || shape >= o.linkage->shapes()) return there;
+  const Planar<double> pose = o.linkage->pose(shape, {b.center[0], b.center[1], b.angle}, nullptr, nullptr);
+  there.center = {pose[0], pose[1], 0};
+  return there;
 }
 
 // Directions from the middle to points on the surface, about 1.2 cells apart.
@@ -164,11 +185,13 @@ std::vector<std::array<double, 2>> surface_points(const FlowOptions& o, const Ob
 
 // "body/center", "body/size", "body/angle", "body/velocity", "body/spin"; the force on it is in the state.
 void add_obstacle(const FlowOptions& o, const Obstacle& b, FlowModel& m) {
-  check_obstacle(o, b);
+  const auto links = std::ranges::count_if(m.obstacles, [](const auto& one) { return one.linked >= 0; });
+  const Obstacle there = placed(o, b, std::size_t(links));
+  check_obstacle(o, there);
   const std::size_t dim = o.cells.size(), spins = dim == 2 ? 1 : 3;
   if (!(b.mask > 0) || !std::isfinite(b.mask))
     throw Error({"the mask of '" + b.name + "' is " + number(b.mask) + " cells wide", {}, "take about 1"});
-  const Cell cell = middle_cell(o, b);
+  const Cell cell = middle_cell(o, there);
   FlowModel::ObstacleModel one{
       b.shape,       b.core,   b.mask * cell.widest,     cell.width, cell.index,
       b.size.size(), b.driven, m.signature.parameters(), 0,          m.signature.states()};
@@ -194,7 +217,9 @@ void add_obstacle(const FlowOptions& o, const Obstacle& b, FlowModel& m) {
     if (dim == 2) m.signature.state(b.name + "/turned", 1, "rad");
   }
   one.motion_at = b.driven ? m.signature.controls() : m.signature.parameters();
-  if (b.driven) {
+  if (b.linked) {
+    one.linked = int(links);
+  } else if (b.driven) {
     m.signature.control(b.name + "/velocity", Index(dim), "m/s")
         .control(b.name + "/spin", Index(spins), "rad/s");
   } else {
@@ -212,6 +237,21 @@ void add_obstacle(const FlowOptions& o, const Obstacle& b, FlowModel& m) {
     m.signature.parameter(b.name + "/damper", {f.damper[0], f.damper[1], f.damper[2]});
   }
   m.obstacles.push_back(one);
+}
+
+void add_linkage(const FlowOptions& o, FlowModel& m) {
+  if (!o.linkage) return;
+  const auto links = std::ranges::count_if(m.obstacles, [](const auto& b) { return b.linked >= 0; });
+  if (std::size_t(links) != o.linkage->shapes())
+    throw Error({"a linkage of " + std::to_string(o.linkage->shapes()) + " shapes holds " +
+                     std::to_string(links) + " obstacles",
+                 {},
+                 "mark as many obstacles as linked"});
+  m.linkage = o.linkage;
+  m.linkage_states = m.signature.states(), m.linkage_controls = m.signature.controls();
+  m.linkage_parameters = m.signature.parameters();
+  for (const Role role : {Role::state, Role::control, Role::parameter})
+    for (const Field& field : o.linkage->signature().fields(role)) m.signature.add(role, field);
 }
 
 }  // namespace costate::fluid

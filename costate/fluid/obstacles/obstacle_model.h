@@ -9,4 +9,7 @@ namespace costate::fluid {
 // "body/center", "body/size", "body/angle", "body/velocity", "body/spin"; the force on it is in the state.
 void add_obstacle(const FlowOptions& o, const Obstacle& b, FlowModel& m);
 
+// Of what holds bodies together: "model/q", ... in the state, its controls and parameters.
+void add_linkage(const FlowOptions& o, FlowModel& m);
+
 }  // namespace costate::fluid

@@ -6,7 +6,7 @@ template <class S, int Dim>
 void Obstacles<S, Dim>::read_masks(bool moving, const From& in) const {
   for (std::size_t b = 0; b < model.obstacles.size(); ++b) {
     const FlowModel::ObstacleModel& o = model.obstacles[b];
-    if ((o.moved_at >= 0) != moving || !o.points.empty()) continue;
+    if (o.moves() != moving || !o.points.empty()) continue;
     const ShapeNumbers<One> q = numbers(b, in);
     if (o.level >= 0) {
       read_field<S>(shape, shape.all_cells(), in.p + o.level, work.level[b]);
@@ -34,7 +34,7 @@ template <class S, int Dim>
 void Obstacles<S, Dim>::read_motion(const From& in) const {
   bool first = true;
   for (std::size_t b = 0; b < model.obstacles.size(); ++b) {
-    if (!model.obstacles[b].points.empty() || model.obstacles[b].free_at >= 0) continue;
+    if (!model.obstacles[b].points.empty() || model.obstacles[b].flow_moves()) continue;
     const Motion m = motion(b, in);
     const ShapeNumbers<One> q = numbers(b, in);
     each_face([&](std::size_t a, Index at, const auto& x) {
@@ -96,7 +96,9 @@ void Obstacles<S, Dim>::read_forces_bar(const From& in, Packed<Real> y_bar) cons
   for (std::size_t b = 0; b < bars.size(); ++b) {
     bool any = false;
     for (std::size_t i = 0; i < kMotion; ++i) {
-      bars[b][i] = One(Real(volume(b))) * read_number<S>(y_bar, model.obstacles[b].force_at + Index(i));
+      One bar = read_number<S>(y_bar, model.obstacles[b].force_at + Index(i));
+      if (model.obstacles[b].linked >= 0) bar = bar + work.template of_bodies<One>().reaction_bar[b][i];
+      bars[b][i] = One(Real(volume(b))) * bar;
       any = any || value(bars[b][i]) != Real(0);
       if constexpr (kIsDual<S>) any = any || bars[b][i].d[0] != Real(0);
     }
@@ -113,7 +115,7 @@ template <class S, int Dim>
 void Obstacles<S, Dim>::transpose(const From& in, bool viscosity, Packed<Real> y_bar, const To& bar) const {
   for (std::size_t b = 0; b < model.obstacles.size(); ++b) {
     const FlowModel::ObstacleModel& o = model.obstacles[b];
-    if (!o.points.empty() || o.free_at >= 0) continue;
+    if (!o.points.empty() || o.flow_moves()) continue;
     const bool moves = o.moved_at >= 0;
     const Motion m = motion(b, in);
     const ShapeNumbers<One> q = numbers(b, in);

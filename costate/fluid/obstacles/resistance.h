@@ -165,7 +165,9 @@ struct Obstacles {
 
   void write_shape(std::size_t b, const ShapeNumbers<One>& q_bar, PackedOut<Real> p_bar) const {
     const FlowModel::ObstacleModel& o = model.obstacles[b];
-    for (std::size_t i = 0; i < Dim + o.sizes; ++i) add_number<S>(p_bar, o.shape_at + Index(i), q_bar[i]);
+    const std::size_t first = o.linked < 0 ? 0 : Dim,  // where a linked one is, its linkage says
+        end = Dim + o.sizes - (o.linked < 0 || !o.turns ? 0 : 1);
+    for (std::size_t i = first; i < end; ++i) add_number<S>(p_bar, o.shape_at + Index(i), q_bar[i]);
     write_level(b, p_bar);
   }
 
@@ -205,6 +207,9 @@ struct Obstacles {
     ShapeNumbers<One> q{};
     const FlowModel::ObstacleModel& o = model.obstacles[b];
     for (std::size_t i = 0; i < Dim + o.sizes; ++i) q[i] = read_number<S>(in.p, o.shape_at + Index(i));
+    if (o.linked >= 0)
+      for (std::size_t i = 0; i < kPose; ++i)
+        if (const auto number = shape_number(b, i)) q[*number] = work.template of_bodies<One>().pose[b][i];
     if (o.moved_at < 0) return q;
     Motion m = motion(b, in);
     if (o.free_at >= 0)  // with what it has at the beginning of the step
@@ -217,7 +222,7 @@ struct Obstacles {
   Motion motion(std::size_t b, const From& in) const {
     Motion m{};
     const FlowModel::ObstacleModel& o = model.obstacles[b];
-    if (o.free_at >= 0) return work.template moving<One>()[b];  // of the stage: free.h
+    if (o.flow_moves()) return work.template moving<One>()[b];  // of the stage: free.h
     for (std::size_t i = 0; i < kMotion; ++i)
       m[i] = read_number<S>(o.driven ? in.u : in.p, o.motion_at + Index(i));
     return m;

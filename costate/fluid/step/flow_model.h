@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "costate/fluid/grid/sides.h"
+#include "costate/fluid/obstacles/linkage.h"
 #include "costate/system/signature.h"
 
 namespace costate::fluid {
@@ -61,11 +62,15 @@ struct FlowModel {
     // parameters, and which numbers of its motion are free.
     Index free_at = -1, body_at = -1;
     std::array<bool, 3> free = {};
+    int linked = -1;     // of a body that a linkage holds: which of its shapes (obstacles/linkage.h)
     bool turns = false;  // the last number of its shape is an angle
     // Of a body whose surface holds the flow (obstacles/surface.h): directions of its points, from its
     // middle.
     std::vector<std::array<double, 2>> points = {};
     std::size_t first_point = 0;  // among those of all bodies
+
+    bool moves() const { return moved_at >= 0 || linked >= 0; }
+    bool flow_moves() const { return free_at >= 0 || linked >= 0; }
   };
   std::vector<ObstacleModel> obstacles;
   struct ProbeModel {
@@ -90,8 +95,12 @@ struct FlowModel {
   Index readings_at = -1, dissipation = -1;
   Index powers = -1;  // of the scheme stokes: offset of its two powers in the state
 
+  // What holds bodies together, and where its states, controls and parameters begin.
+  std::shared_ptr<const Linkage> linkage = {};
+  Index linkage_states = 0, linkage_controls = 0, linkage_parameters = 0;
+
   bool moving() const {
-    return std::ranges::any_of(obstacles, [](const ObstacleModel& o) { return o.moved_at >= 0; });
+    return std::ranges::any_of(obstacles, [](const ObstacleModel& o) { return o.moves(); });
   }
 
   bool mixes() const {
@@ -100,7 +109,7 @@ struct FlowModel {
   bool readings() const { return !probes.empty() || dissipation >= 0 || mixes(); }
 
   bool any_free() const {
-    return std::ranges::any_of(obstacles, [](const ObstacleModel& o) { return o.free_at >= 0; });
+    return std::ranges::any_of(obstacles, [](const ObstacleModel& o) { return o.flow_moves(); });
   }
   std::size_t points() const {
     std::size_t sum = 0;

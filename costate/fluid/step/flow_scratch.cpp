@@ -40,9 +40,23 @@ FlowScratch<Real>::FlowScratch(const FlowModel& model, Index solver_numbers) {
   std::fill_n(memory_.data(), half_, Real(0));
   std::fill_n(solver, solver_numbers, Real(0));
   if (shape.lines) metric.fill(shape);
+  if (model.linkage) {
+    linkage = model.linkage->make_workspace();
+    linked.resize(*model.linkage), dual_linked.resize(*model.linkage);
+  }
   Index rows = 1;
   for (int a = 0; a < shape.dim; ++a) rows = std::max(rows, shape.faces(a).rows());
   sums.resize(std::size_t((mask.empty() ? 4 : 2 * kMostShapeNumbers) * rows));
+}
+
+template <class Real>
+template <class T>
+void FlowScratch<Real>::OfLinkage<T>::resize(const Linkage& linkage) {
+  const Signature& s = linkage.signature();
+  x.resize(std::size_t(s.states())), y.resize(x.size());
+  u.resize(std::size_t(s.controls())), p.resize(std::size_t(s.parameters()));
+  for (auto* list : {&frames, &poses, &poses_bar, &motions, &wrenches}) list->resize(linkage.shapes());
+  forces.resize(linkage.shapes());
 }
 
 template <class Real>

@@ -84,10 +84,11 @@ struct FlowScratch final : Workspace {
   template <class One>
   struct OfBodies {
     std::vector<std::array<One, 6>> wrench_bar, motion;
-    std::vector<std::array<One, 3>> mu;
+    std::vector<std::array<One, 3>> mu, pose, reaction_bar;  // of obstacles/linked.h: the last two
     std::array<std::vector<std::array<One, 3>>, 4> rate, rate_bar;
     void resize(std::size_t count) {
       wrench_bar.resize(count), motion.resize(count), mu.resize(count);
+      pose.resize(count), reaction_bar.resize(count);
       for (auto* list : {&rate, &rate_bar})
         for (auto& numbers : *list) numbers.resize(count);
     }
@@ -108,6 +109,24 @@ struct FlowScratch final : Workspace {
   template <class One>
   auto& moving() {
     return of_bodies<One>().motion;
+  }
+  // Of obstacles/linked.h: numbers of the linkage, and of each of its shapes.
+  template <class T>
+  struct OfLinkage {
+    std::vector<T> x, u, p, y;
+    std::vector<Planar<T>> frames, poses, poses_bar, motions, wrenches;
+    std::vector<LinkedForce<T>> forces;
+    void resize(const Linkage& linkage);
+  };
+  std::unique_ptr<Workspace> linkage;
+  OfLinkage<double> linked;
+  OfLinkage<Dual<double>> dual_linked;
+  template <class T>
+  OfLinkage<T>& of_linkage() {
+    if constexpr (std::is_same_v<T, double>)
+      return linked;
+    else
+      return dual_linked;
   }
   bool uniform_viscosity = false;  // of values that have no tangents
   bool same_viscosity = false;     // all values are the same

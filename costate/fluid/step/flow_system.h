@@ -56,13 +56,14 @@ class FlowSystem final : public System<Real> {
 
   const Signature& signature() const override { return model_.signature; }
   typename System<Real>::Capabilities capabilities() const override {
-    return {.jvp = true, .vjp = true, .second_order = true};
+    return {.jvp = true, .vjp = true, .second_order = !model_.linkage};
   }
   std::unique_ptr<Workspace> make_workspace() const override {
     return std::make_unique<Scratch>(model_, std::max(solver_.scratch_numbers(), viscous_.scratch_numbers()));
   }
   TapePlan tape(const Activity&, const TapeBudget& budget) const override {
-    const Index size = Index(model_.stages() - 1) * model_.stage_size;
+    // What a linkage found in the stages is found again.
+    const Index size = model_.linkage ? 0 : Index(model_.stages() - 1) * model_.stage_size;
     return {.size = size <= budget.numbers ? size : 0};
   }
 
@@ -141,6 +142,8 @@ class FlowSystem final : public System<Real> {
     if (!model_.obstacles.empty()) {
       const Obstacles<T, Dim> obstacles{model_, w};
       const auto from = obstacles_from<T>(in);
+      if constexpr (Dim == 2)
+        if (model_.linkage) free_bodies<T>(in, w).linked.begin();
       if (model_.moving()) obstacles.read_masks(true, from);
       obstacles.read_motion(from);
       if constexpr (Dim == 2) free_bodies<T>(in, w).read_rates(in.x, 0);
@@ -246,6 +249,8 @@ class FlowSystem final : public System<Real> {
     CarriedPoints<T, Dim>{model_, w}.write(w.tracers.star, y);
     if (model_.moving()) Obstacles<T, Dim>{model_, w}.move(obstacles_from<T>(in), y);
     if constexpr (Dim == 2) free_bodies<T>(in, w).move(model_.stages(), y);
+    if constexpr (Dim == 2)
+      if (model_.linkage) free_bodies<T>(in, w).linked.end(y);
     if (model_.pressure >= 0) {
       scale_pressure<T>(model_, momentum.dt, w.pressure);
       write_field<T>(model_.sides.shape, model_.sides.shape.all_cells(), w.pressure, y + model_.pressure,
@@ -270,7 +275,9 @@ class FlowSystem final : public System<Real> {
         for (std::size_t s = 0; s < w.scalars.size(); ++s)
           momentum.scalars.set_sides(s, w.scalars[s].stage[stage]);
       } else {
-        advance_stage<T>(stage, in, momentum, w.stage[stage], w, [](int) {});
+        advance_stage<T>(stage, in, momentum, w.stage[stage], w, [&](int s) {
+          if (model_.linkage) add_forces<T>(s, in, w);
+        });
       }
     }
   }
@@ -327,6 +334,7 @@ class FlowSystem final : public System<Real> {
     surface.transpose_bodies(weights, out, bar.u, bar.p, dt_bar);
   }
   // Cotangents of what bodies that the flow moves have come to; for it, with what speed the last stage ends.
+  // Of bodies that a linkage holds those of the wrenches, too.
   template <class T>
   void begin_free(const PackedInputs& in, const Momentum<T, Dim, How>& momentum, In y_bar,
                   const typename Obstacles<T, Dim>::To& bar, Scratch& w) const {
@@ -336,6 +344,9 @@ class FlowSystem final : public System<Real> {
     momentum.apply(model_.weights(last), last, current(w, last));
     free_bodies<T>(in, w).apply(model_.weights(last), last);
     free_bodies<T>(in, w).begin_transpose(last + 1, y_bar, bar);
+    if (!model_.linkage) return;
+    add_forces<T>(last, in, w);
+    free_bodies<T>(in, w).linked.end_vjp(y_bar, bar.p.value != nullptr);
   }
   template <class T>
   void reverse(const PackedInputs& in, const Real* tape, In y_bar, const PackedCotangents& bar,
@@ -363,8 +374,8 @@ class FlowSystem final : public System<Real> {
       }
     const Obstacles<T, Dim> obstacles{model_, w};
     const typename Obstacles<T, Dim>::To bodies_bar{bar.x, bar.u, bar.p, dt_bar};
-    obstacles.read_forces_bar(obstacles_from<T>(in), y_bar);
     if constexpr (Dim == 2) begin_free<T>(in, momentum, y_bar, bodies_bar, w);
+    obstacles.read_forces_bar(obstacles_from<T>(in), y_bar);
     std::array<One, 3> force_bar{One(0), One(0), One(0)};
     const CarriedPoints<T, Dim> tracers{model_, w};
     for (int stage = model_.stages() - 1; stage >= 0; --stage) {
@@ -413,6 +424,8 @@ class FlowSystem final : public System<Real> {
     if constexpr (Dim == 2) free_bodies<T>(in, w).end_transpose(bar.x);
     if (bar.u.value) write_given<T>(true, bar.u, w);
     if (bar.u.value && model_.push >= 0) write_speeds<T>(model_, w.push_bar, bar.u + model_.push, true);
+    if constexpr (Dim == 2)
+      if (model_.linkage) free_bodies<T>(in, w).linked.begin_vjp(bodies_bar);
     if (bodies) obstacles.transpose(obstacles_from<T>(in), viscosity, y_bar, bodies_bar);
     if (bodies && viscosity) obstacles.face_viscosity_vjp();
     if (!bar.p.value) return;

@@ -105,9 +105,9 @@ const std::vector<Section>& sections() {
       {"domain",
        {"walls", "materials", "colliders", "bodies", "fill", "model", "contact"},
        open_rollout<read_particles>},
+      {"flow", {"obstacles", "scalars", "reactions", "tracers", "probes", "model"}, open_rollout<read_flow>},
       {"model", {"contact"}, open_rollout<read_bodies>},
       {"grid", {}, open_rollout<read_grid>},
-      {"flow", {"obstacles", "scalars", "reactions", "tracers", "probes"}, open_rollout<read_flow>},
       {"springs", {"masses", "links", "planes"}, open_rollout<read_springs>},
       {"molecules", {"atoms", "potentials", "rigid_bonds"}, open_rollout<read_molecules>}};
   return kSections;

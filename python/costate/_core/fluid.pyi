@@ -1,13 +1,14 @@
 """Incompressible flow."""
 
 from collections.abc import Sequence
+import os
 
 import numpy.typing
 
 import costate._core
 
 
-def flow(cells: Sequence[int], *, width: object = 1.0, dt: float = 0.01, viscosity: numpy.typing.ArrayLike = 0.01, force: object | None = None, sides: dict = {}, obstacles: list = [], scalars: list = [], push: bool = False, scheme: str = 'rk3', pressure: bool = False, resistance: numpy.typing.ArrayLike = 0.0, smagorinsky: float = 0.0, implicit: bool = False, limited: bool = False, tracers: list = [], probes: list = [], dissipation: bool = False, reactions: list = []) -> costate._core.System:
+def flow(cells: Sequence[int], *, width: object = 1.0, dt: float = 0.01, viscosity: numpy.typing.ArrayLike = 0.01, force: object | None = None, sides: dict = {}, obstacles: list = [], scalars: list = [], push: bool = False, scheme: str = 'rk3', pressure: bool = False, resistance: numpy.typing.ArrayLike = 0.0, smagorinsky: float = 0.0, implicit: bool = False, limited: bool = False, tracers: list = [], probes: list = [], dissipation: bool = False, reactions: list = [], model: str | os.PathLike | None = None, keyframe: str | None = None, density: float = 1000.0, geoms: Sequence[str] = []) -> costate._core.System:
     """
     Incompressible flow in a box of cells = (nx, ny) or (nx, ny, nz), on a staggered grid.
 
@@ -34,6 +35,9 @@ def flow(cells: Sequence[int], *, width: object = 1.0, dt: float = 0.01, viscosi
     tracers    [{'name': 'seeds', 'count': 10}]: points that the flow carries along; the state has x, y (and z) of each in turn
     probes     [{'name': 'inlet', 'place': [x, y], 'minus': [x, y]}]: the state has 'inlet/velocity', 'inlet/T' of every scalar, with pressure 'inlet/p'; with minus how much they differ from there
     dissipation  the state has 'dissipation', by viscosity; a scalar with 'mix_norm': True has '<scalar>/mix_norm_squared'
+    model      a file of rigid bodies (MJCF, URDF) that swim in two dimensions, from `keyframe` on: the state has
+               'model/q', 'model/v', its actuators are controls, its `geoms` (all of what can move) obstacles; density:
+               of the fluid, times the depth of the model
 
     state      'u', 'v', 'w' on faces, x fastest, nx + 1 per row of 'u' where x does not wrap; scalars in cells;
                '<obstacle>/force', '<obstacle>/torque' of the last step; '<obstacle>/moved', '<obstacle>/turned' of one that moves, '<obstacle>/rate' of a free one

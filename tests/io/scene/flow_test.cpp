@@ -40,6 +40,19 @@ TEST(FlowSection, ShapesSidesAndHeatHaveARightGradient) {
       "[optimize]\nvariables = [\"parameters.leaf/size\", \"parameters.T/south\", \"parameters.west/u\"]\n");
 }
 
+TEST(FlowSection, AModelSwimsAndIsDrawnWhereItIs) {
+  const std::string fish = COSTATE_SOURCE "/scenes/fish.toml";
+  const auto checked = load_study(fish, {.for_check = true, .most_steps = 4});
+  for (const check::Result& r : study::check_gradient(*checked))
+    EXPECT_TRUE(r.passed()) << r.name << " " << r.error << " above " << r.gate << " " << r.detail;
+  const auto study = load_study(fish, {.settings = {{"run.duration", "0.4"}}});
+  const Recording r = study->run(study->start()).recording;
+  ASSERT_EQ(r.bodies.size(), 2U);
+  EXPECT_NEAR(r.bodies[0].poses.front()[0], 1.0, 1e-6);         // its head,
+  EXPECT_NEAR(r.bodies[1].poses.front()[0], 1.2 + 0.24, 1e-6);  // and the middle of its tail,
+  EXPECT_GT(std::abs(r.bodies[1].poses.back()[6]), 0.01);       // which bends
+}
+
 TEST(FlowSection, LimitedFluxesAndTracersHaveARightGradient) {
   expect_right(kChannel.substr(0, kChannel.find("[flow]\n") + 7) + "limited = true\n" +
                kChannel.substr(kChannel.find("[flow]\n") + 7) +

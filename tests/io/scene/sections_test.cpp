@@ -145,7 +145,7 @@ TEST(Sections, AFileAboutNothingIsToldWhatThereIs) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what())
-                  .find("add one of [equations], [soft], [domain], [model], [grid], [flow], [springs]"),
+                  .find("add one of [equations], [soft], [domain], [flow], [model], [grid], [springs]"),
               std::string::npos)
         << error.what();
   }

@@ -98,14 +98,16 @@ void read_joint_values(const SceneFile& file, const TomlValue& values, bool velo
   }
 }
 
-void read_start(const SceneFile& file, BodiesPart& part) {
+void read_start(const SceneFile& file, const std::vector<std::string>& others, BodiesPart& part) {
   const rigid::Model& m = *part.model;
   part.x0 = rigid::initial_state(m);
   part.rest_controls.assign(m.actuators.size(), 0.0);
   const TomlValue* found = file.root().find("start");
   if (!found) return;
   const TomlValue& s = file.table(*found, "start");
-  file.require_known_keys(s, {"keyframe", "position", "velocity"}, "[start]");
+  std::vector<std::string> known = {"keyframe", "position", "velocity"};
+  known.insert(known.end(), others.begin(), others.end());
+  file.require_known_keys(s, known, "[start]");
   if (const TomlValue* v = s.find("keyframe")) {
     std::vector<std::string> names;
     for (const rigid::Keyframe& k : m.keyframes) names.push_back(k.name);
@@ -124,9 +126,11 @@ void read_start(const SceneFile& file, BodiesPart& part) {
 
 }  // namespace
 
-BodiesPart read_bodies_part(const SceneFile& file, bool with_contact) {
+BodiesPart read_bodies_part(const SceneFile& file, bool with_contact, const OtherKeys& others) {
   const TomlValue& m = file.table(*file.root().find("model"), "model");
-  file.require_known_keys(m, {"file", "integrator"}, "[model]");
+  std::vector<std::string> keys = {"file", "integrator"};
+  keys.insert(keys.end(), others.model.begin(), others.model.end());
+  file.require_known_keys(m, keys, "[model]");
   const TomlValue& name = file.required(m, "file", "[model]", "add the model: file = \"arm.xml\"");
   BodiesPart part{.model_file = file.beside(file.string(name, "file"))};
   if (!std::filesystem::exists(part.model_file))
@@ -146,7 +150,7 @@ BodiesPart read_bodies_part(const SceneFile& file, bool with_contact) {
   if (with_contact) read_contact(file, part);
   file.told_at(name.place,
                [&] { return rigid::make_system<double>(*part.model, part.options)->signature(); });
-  read_start(file, part);
+  read_start(file, others.start, part);
   return part;
 }
 

@@ -1,5 +1,5 @@
 // The section of rigid bodies: [model], [contact], [start]. With [domain] the model stands among particles,
-// with [soft] soft bodies ride on it, and these read its tables here too.
+// with [soft] soft bodies ride on it, with [flow] it swims, and these read its tables here too.
 #pragma once
 
 #include <memory>
@@ -18,8 +18,12 @@ struct BodiesPart {
   std::vector<double> x0 = {};             // q, v, act
   std::vector<double> rest_controls = {};  // of actuators that nothing drives
 };
+// What [model] and [start] say besides to another section.
+struct OtherKeys {
+  std::vector<std::string> model = {}, start = {};
+};
 // [contact] may be about something else: then the model's contacts are as its file has them.
-BodiesPart read_bodies_part(const SceneFile& file, bool with_contact = true);
+BodiesPart read_bodies_part(const SceneFile& file, bool with_contact = true, const OtherKeys& others = {});
 
 // What [controls] and [optimize] can name about a model whose state begins at number `q` of the physics'
 // state, and its controls at number `ctrl` of a knot.

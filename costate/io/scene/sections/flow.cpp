@@ -1,7 +1,7 @@
 // The section of incompressible flow (costate/fluid/flow.h): [flow] says where, with which viscosity, force
 // and sides; [[obstacles]] and [[scalars]] what is in it. Numbers per face or cell are numbers, or formulas
 // of x, y and z, the place of the face or the middle of the cell. [start] gives the fields in the same way.
-// The velocity and the spin of a driven obstacle are controls.
+// The velocity and the spin of a driven obstacle are controls. A [model] swims: costate/coupled/swimmer.h.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -11,11 +11,13 @@
 #include "costate/ad/executable.h"
 #include "costate/core/aligned_buffer.h"
 #include "costate/core/text.h"
+#include "costate/coupled/swimmer.h"
 #include "costate/fluid/flow.h"
 #include "costate/fluid/flow_places.h"
 #include "costate/fluid/grid/graded.h"
 #include "costate/fluid/obstacles/outline.h"
 #include "costate/io/scene/section.h"
+#include "costate/io/scene/sections/bodies.h"
 #include "costate/io/scene/sections/flow_picture.h"
 #include "costate/io/text/mesh_file.h"
 #include "costate/study/field_quantities.h"
@@ -363,12 +365,35 @@ std::vector<study::RowGroup> start_tracers(const SceneFile& file, const fluid::F
   return groups;
 }
 
-void read_start(const SceneFile& file, const fluid::FlowOptions& o, study::Setup& setup) {
-  const TomlValue& start = file.table_or_empty("start");
+// What [start] says about the fluid.
+std::vector<std::string> start_fields(const fluid::FlowOptions& o) {
   std::vector<std::string> fields;
   for (std::size_t c = 0; c < o.cells.size(); ++c) fields.emplace_back(fluid::kComponents[c]);
   for (const fluid::Scalar& s : o.scalars) fields.push_back(s.name);
-  file.require_known_keys(start, fields, "[start]");
+  return fields;
+}
+// A model that swims: file, density of the fluid, which of its geoms the fluid sees, their masks.
+std::optional<BodiesPart> read_swimmer(const SceneFile& file, fluid::FlowOptions& o) {
+  const TomlValue* table = file.root().find("model");
+  if (!table) return {};
+  const BodiesPart part =
+      read_bodies_part(file, false, {.model = {"density", "geoms", "mask"}, .start = start_fields(o)});
+  coupled::Swimmer swimmer{.model = *part.model, .options = part.options, .initial_state = part.x0};
+  swimmer.density = file.not_negative_or(*table, "density", swimmer.density);
+  swimmer.mask = file.positive_or(*table, "mask", 1);
+  if (const TomlValue* v = table->find("geoms"))
+    for (const TomlValue& name : v->items) swimmer.geoms.push_back(file.string(name, "a geom"));
+  file.told_at(table->place, [&] {
+    coupled::put_into(o, swimmer);
+    return 0;
+  });
+  return part;
+}
+
+void read_start(const SceneFile& file, const fluid::FlowOptions& o, study::Setup& setup) {
+  const TomlValue& start = file.table_or_empty("start");
+  const std::vector<std::string> fields = start_fields(o);
+  if (!o.linkage) file.require_known_keys(start, fields, "[start]");
   setup.inputs.x0.assign(std::size_t(setup.signature.states()), 0.0);
   for (std::size_t f = 0; f < fields.size(); ++f) {
     const TomlValue* v = start.find(fields[f]);
@@ -437,6 +462,7 @@ Draft read_flow(const SceneFile& file) {
   read_reactions(file, o);
   read_tracers(file, o);
   read_probes(file, o);
+  const std::optional<BodiesPart> swimmer = read_swimmer(file, o);
   read_run(file, o.dt, 1, setup);
   o.dt = setup.dt;
   setup.signature = file.told_at(table.place, [&] { return fluid::flow<double>(o)->signature(); });
@@ -445,6 +471,11 @@ Draft read_flow(const SceneFile& file) {
   });
   read_start(file, o, setup);
   read_rates(file, setup);
+  if (swimmer) {
+    const auto q = std::size_t(setup.signature.find(Role::state, "model/q").offset);
+    std::ranges::copy(swimmer->x0, setup.inputs.x0.begin() + std::ptrdiff_t(q));
+    add_bodies(*swimmer, q, controls, draft);
+  }
   const auto tracers = start_tracers(file, o, setup);
   std::string size;
   for (const std::int64_t n : o.cells) size += (size.empty() ? "" : " x ") + std::to_string(n);

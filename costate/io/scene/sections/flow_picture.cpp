@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "costate/fluid/flow_places.h"
+#include "costate/fluid/obstacles/linkage.h"
 
 namespace costate::io {
 namespace {
@@ -294,6 +295,8 @@ void FlowPicture::begin(const study::Inputs& inputs) {
   for (std::size_t a = 0; a < dim_; ++a) pixel = std::min(pixel, faces_[a].back() / double(shown_[a].size()));
   recording_.particles.radius = float(0.25 * pixel);
   for (const fluid::Obstacle& o : options_.obstacles) recording_.bodies.push_back(body(o, inputs.p));
+  if (options_.linkage)  // its parameters are the last ones
+    linkage_p_.assign(inputs.p.end() - options_.linkage->signature().parameters(), inputs.p.end());
 }
 
 // Within the box.
@@ -317,9 +320,12 @@ void FlowPicture::frame(double, const std::vector<double>& state) {
   draw_tracers(state);
   for (Image& image : recording_.images)
     draw(image, state, image.along[0] == 0 ? 0 : image.across[1] == 0 ? 1 : 2);
-  for (std::size_t b = 0; b < recording_.bodies.size(); ++b)
-    if (options_.obstacles[b].moves || options_.obstacles[b].free)
-      move(recording_.bodies[b], options_.obstacles[b], state);
+  std::size_t shape = 0;  // of the linkage
+  for (std::size_t b = 0; b < recording_.bodies.size(); ++b) {
+    const fluid::Obstacle& o = options_.obstacles[b];
+    if (o.moves || o.free) move(recording_.bodies[b], o, state);
+    if (o.linked) carry(recording_.bodies[b], shape++, state);
+  }
   ++recording_.frames;
 }
 
@@ -332,6 +338,18 @@ void FlowPicture::move(Body& body, const fluid::Obstacle& o, const std::vector<d
     const double angle = 2 * std::atan2(pose[6], pose[3]) + state[at + 2];
     pose[3] = float(std::cos(angle / 2)), pose[6] = float(std::sin(angle / 2));
   }
+  body.poses.push_back(pose);
+}
+
+// The first pose is that of the shape in the frame of its body.
+void FlowPicture::carry(Body& body, std::size_t shape, const std::vector<double>& state) const {
+  Pose pose = body.poses[0];
+  const double angle = 2 * std::atan2(pose[6], pose[3]);
+  const auto at = std::size_t(signature_.find(Role::state, "model/q").offset);
+  const fluid::Planar<double> there =
+      options_.linkage->pose(shape, {pose[0], pose[1], angle}, state.data() + at, linkage_p_.data());
+  pose[0] = float(there[0]), pose[1] = float(there[1]);
+  pose[3] = float(std::cos(there[2] / 2)), pose[6] = float(std::sin(there[2] / 2));
   body.poses.push_back(pose);
 }
 

@@ -34,6 +34,7 @@ class FlowPicture final : public study::Picture {
   void draw(Image& image, const std::vector<double>& state, std::size_t across) const;
   void draw_tracers(const std::vector<double>& state);
   void move(Body& body, const fluid::Obstacle& obstacle, const std::vector<double>& state) const;
+  void carry(Body& body, std::size_t shape, const std::vector<double>& state) const;
   Shape filled(const double* depth) const;
   Body body(const fluid::Obstacle& obstacle, const std::vector<double>& p) const;
 
@@ -51,6 +52,7 @@ class FlowPicture final : public study::Picture {
   std::array<std::vector<std::int64_t>, 3> shown_;
   std::vector<Component> components_;
   std::vector<std::string> names_;
+  std::vector<double> linkage_p_;  // parameters of what holds bodies together
   Recording recording_;
 };
 
