@@ -46,7 +46,7 @@ def measure(program, pattern, repetitions, device):
     report = json.loads(done.stdout)
     fastest, failed = {}, []
     for entry in report["benchmarks"]:
-        name = re.sub(r"/(real_time|iterations:\d+|min_time:[\d.]+|repeats:\d+|threads:\d+)", "", entry["run_name"])
+        name = re.sub(r"/(real_time|manual_time|iterations:\d+|min_time:[\d.]+|repeats:\d+|threads:\d+)", "", entry["run_name"])
         if entry.get("error_occurred"):
             failed.append(f"{name}: {entry['error_message']}")
         elif entry["run_type"] == "iteration":

@@ -1,5 +1,5 @@
-// How fast a device rolls out and differentiates. bench.py runs it (./dev bench --device cuda:0) and prints its
-// table; by itself it is a program of Google Benchmark: costate_device_bench --device=cuda:0
+// How fast a device rolls out and differentiates. bench.py runs it (./dev bench --device cuda:0) and prints
+// its table; by itself it is a program of Google Benchmark: costate_device_bench --device=cuda:0
 // --benchmark_filter=lorenz.
 //
 // Every number is from times of Rollout's own calls, best of five. The time of a benchmark is that of a step:

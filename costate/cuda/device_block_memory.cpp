@@ -1,7 +1,7 @@
 // What a block takes on its device, before and while it runs, and the snapshots of its schedule.
 //
-// Snapshots may lie in the memory of the host (Parts::snapshots_on_host): a state is copied aside on the device,
-// and sent down while the next steps run. The way back fetches it when its segment begins.
+// Snapshots may lie in the memory of the host (Parts::snapshots_on_host): a state is copied aside on the
+// device, and sent down while the next steps run. The way back fetches it when its segment begins.
 //
 // Tests: tests/cuda/device_memory_test.cpp.
 #include <algorithm>

@@ -1,9 +1,9 @@
-// SeveralDevices: a Backend that deals the worlds of a rollout out to devices, each of which runs its share as
-// it would run a rollout of its own.
+// SeveralDevices: a Backend that deals the worlds of a rollout out to devices, each of which runs its share
+// as it would run a rollout of its own.
 //
-// Shares are whole warps, so that worlds lie in the warps of one device with all of them: what a world has of
-// its own has the same bits as there. Sums over worlds are those of the devices, added up in their order. Where
-// a block is one large world, devices take worlds in turn.
+// Shares are whole warps, so that a world has the neighbours that it has on one device: what it has of its
+// own has the same bits as there. Sums over worlds are those of the devices, added up in their order. Where a
+// block is one large world, devices take worlds in turn.
 //
 // Tests: tests/cuda/several_devices_test.cpp.
 #pragma once

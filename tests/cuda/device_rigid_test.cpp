@@ -163,8 +163,8 @@ class DeviceRigid : public test::OnDevice {
     expect_same<Real>(system, at, options, reachable);
   }
 
-  // Joints turned, the floor somewhere between the feet and the body, everything in motion: each world has its
-  // own state.
+  // Joints turned, the floor somewhere between the feet and the body, everything in motion: each world has
+  // its own state.
   template <class Real>
   static Arguments<Real> random_contact(const rigid::Model& model, const Rollout<Real>& rollout) {
     const std::vector<double> start = rigid::initial_state(model);

@@ -1,4 +1,5 @@
-// Worlds that are dealt out to several devices against one device: two hosts in the role of GPUs, or one GPU twice.
+// Worlds that are dealt out to several devices against one device: two hosts in the role of GPUs, or one GPU
+// twice.
 #include "costate/cuda/several_devices.h"
 
 #include <gtest/gtest.h>
@@ -60,7 +61,8 @@ TEST_P(SeveralDevices, DealOutWorlds) {
     EXPECT_TRUE(test::same_bits(both.value_and_gradient(at, *objective), a));
     EXPECT_EQ(both.values(at, *objective), b.values);
     const std::int64_t before = test::host_device(1).allocated;
-    Rollout<double>(system, both.options()).forward(at);  // all shares at once: whoever is free takes the next
+    Rollout<double>(system, both.options())
+        .forward(at);  // all shares at once: whoever is free takes the next
     if (one() == "host:0") {
       EXPECT_EQ(test::host_device(1).allocated > before, worlds > 33);
     }
