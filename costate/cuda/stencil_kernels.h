@@ -1,5 +1,4 @@
-// StencilKernels: the kernels of a grid, one launch per step and one thread per cell, two cells of a column
-// forward (stencil_thread.h).
+// StencilKernels: the kernels of a grid, one thread per cell and one launch per step (stencil_thread.h).
 // Sources, several of which may lie in one cell, have a thread for each such cell. `Exec` launches: see
 // lane_kernels.h. Tests: tests/cuda/device_grid_test.cpp.
 #pragma once
@@ -23,11 +22,11 @@ struct SourceList {
 namespace thread {
 
 template <class Kernel, class S>
-struct StepTwoCells {
+struct StepCell {
   StencilField<Kernel, S> field;
   const S* x;
   S* y;
-  COSTATE_HD void operator()(int i, int pair) const { step_two_cells(field, i, 2 * pair, x, y); }
+  COSTATE_HD void operator()(int i, int j) const { step_cell(field, i, j, x, y); }
 };
 template <class Kernel, class S>
 struct StepCellBack {
@@ -221,7 +220,7 @@ class StencilKernels final : public DeviceKernels<Real> {
     return knots ? knots + k / run.hold * run.u_knot : nullptr;
   }
   void step(const DeviceRun<Real>& run, Index k, const Real* x, Real* y) {
-    exec_.launch_cells(field_.nx, (field_.ny + 1) / 2, thread::StepTwoCells<Kernel, Real>{field_, x, y});
+    exec_.launch_cells(field_.nx, field_.ny, thread::StepCell<Kernel, Real>{field_, x, y});
     add_sources(run, k, y, false);
   }
   void add_sources(const DeviceRun<Real>& run, Index k, Real* y, bool back) {

@@ -1,4 +1,4 @@
-// What one thread of a GPU does for a cell kernel (grid/stencil_kernel.h): one step of a cell, or of two.
+// What one thread of a GPU does for a cell kernel (grid/stencil_kernel.h): one cell, one step.
 //
 // A thread reads its neighbours from the state before the step and writes its own cell, so nothing has to be
 // ordered and sums need no atomics: the result is the same on every run. The transpose gathers in the same
@@ -133,29 +133,19 @@ COSTATE_HD COSTATE_INLINE bool sees_no_side(const FieldAt<Kernel, S>& at) {
   return at.i > kHalo && at.i < at.field.nx - kHalo && at.j > kHalo && at.j < at.field.ny - kHalo;
 }
 
-template <class Kernel, class S, class At>
-COSTATE_HD COSTATE_INLINE Vec<S, Kernel::fields> next_of(const StencilField<Kernel, S>& field, const At& at) {
-  return field.kernel.step(field.scale, at, field.kernel.tape(field.scale, at));
-}
-
-// Cells (i, j) and (i, j + 1), if there is one. State x and y: plane after plane. Both are computed before
-// either is written: what they read of each other is then read once.
+// State x and y: plane after plane.
 template <class Kernel, class S>
-COSTATE_HD inline void step_two_cells(const StencilField<Kernel, S>& field, int i, int j, const S* x, S* y) {
-  const std::int64_t cell = std::int64_t(j) * field.nx + i, above = cell + field.nx;
-  const auto put = [&](std::int64_t to, const Vec<S, Kernel::fields>& next) {
-    for (int f = 0; f < Kernel::fields; ++f) y[f * field.cells() + to] = next[f];
+COSTATE_HD inline void step_cell(const StencilField<Kernel, S>& field, int i, int j, const S* x, S* y) {
+  const std::int64_t cell = std::int64_t(j) * field.nx + i;
+  const auto put = [&](const auto& at) {
+    const auto next = field.kernel.step(field.scale, at, field.kernel.tape(field.scale, at));
+    for (int f = 0; f < Kernel::fields; ++f) y[f * field.cells() + cell] = next[f];
   };
-  const FieldAt<Kernel, S> at{field, i, j, x, x}, at_above{field, i, j + 1, x, x};
-  if (sees_no_side(at) && sees_no_side(at_above)) {
-    const auto next = next_of(field, InnerAt<Kernel, S>{field, cell, x, x}),
-               next_above = next_of(field, InnerAt<Kernel, S>{field, above, x, x});
-    put(cell, next);
-    put(above, next_above);
-    return;
-  }
-  put(cell, next_of(field, at));
-  if (j + 1 < field.ny) put(above, next_of(field, at_above));
+  const FieldAt<Kernel, S> at{field, i, j, x, x};
+  if (sees_no_side(at))
+    put(InnerAt<Kernel, S>{field, cell, x, x});
+  else
+    put(at);
 }
 
 // What the cell (gi, gj) beyond a side passes on to its mirror image.
