@@ -4,7 +4,8 @@ how many times faster than each other engine measured on this machine. Called by
 
 A benchmark is called task/variant, its last part `forward` or `gradient` (a hand-written reference: `prototype_forward`,
 `prototype_gradient`), with "float" or "double" as a part of its name where that applies. Its counters (bench/measure.h):
-rate, and where they are known flops and bytes, all per second; `error`, relative. Benchmarks called machine/... measure the machine."""
+rate, and where they are known flops and bytes, all per second; `error`, relative; of rollouts on a device `call`, the
+seconds of a whole one. Benchmarks called machine/... measure the machine, or the device."""
 import argparse
 import json
 import os
@@ -30,11 +31,14 @@ def machine():
     return f"{found[1].strip() if found else os.uname().machine}, {len(os.sched_getaffinity(0))} cores, {isa}"
 
 
-def measure(program, pattern, repetitions):
+def measure(program, pattern, repetitions, device):
     """{name: entry of the fastest repetition} and the context, from Google Benchmark's JSON."""
     # Many short repetitions, interleaved: on a machine with other work the best of each comes from the same quiet moments.
-    command = [program, "--benchmark_format=json", f"--benchmark_repetitions={repetitions}", "--benchmark_min_time=0.05",
-               "--benchmark_enable_random_interleaving=true",
+    # A device is ours alone, and each of its benchmarks takes the best of five by itself.
+    command = [program, "--benchmark_format=json",
+               *([f"--device={device}"] if device else
+                 [f"--benchmark_repetitions={repetitions}", "--benchmark_min_time=0.05",
+                  "--benchmark_enable_random_interleaving=true"]),
                *([f"--benchmark_filter=({pattern})|^machine/"] if pattern else [])]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     if done.returncode != 0 and not done.stdout:
@@ -42,7 +46,7 @@ def measure(program, pattern, repetitions):
     report = json.loads(done.stdout)
     fastest, failed = {}, []
     for entry in report["benchmarks"]:
-        name = re.sub(r"/(real_time|iterations:\d+|min_time:[\d.]+|repeats:\d+|threads:\d+)", "", entry["run_name"])
+        name = re.sub(r"/(real_time|manual_time|iterations:\d+|min_time:[\d.]+|repeats:\d+|threads:\d+)", "", entry["run_name"])
         if entry.get("error_occurred"):
             failed.append(f"{name}: {entry['error_message']}")
         elif entry["run_type"] == "iteration":
@@ -121,6 +125,10 @@ def compare(fastest, figures, matches):
         hand = sibling(name, lambda last: last if last.startswith("prototype_") else "prototype_" + last)
         if hand in fastest:
             row["speed / prototype"] = (faster_by(ours, fastest[hand]), "1")
+        if "call" in ours:
+            row["whole call"] = (ours["call"], "s")
+        if "memory" in ours:
+            row["memory"] = (ours["memory"], "B")
         if "error" in ours:
             row["error"] = (ours["error"], "1")
         for what, label in ("flops", "share of FMA peak"), ("bytes", "share of bandwidth"):
@@ -191,7 +199,7 @@ def print_walkers(fastest, figures, matches):
 
 def print_table(rows):
     titles = {"gradient / forward": "grad/fwd", "speed / prototype": "vs hand", "share of FMA peak": "FMA peak",
-              "share of bandwidth": "bandwidth", "error": "error"}
+              "share of bandwidth": "bandwidth", "whole call": "call", "memory": "memory", "error": "error"}
     extra = list(dict.fromkeys([m for m in titles if any(m in row for row in rows.values())] +
                                [m for row in rows.values() for m in row if m.startswith("speed / ")]))
     table = [["benchmark", "ours", "unit", *(titles.get(m, "vs " + m.removeprefix("speed / ")) for m in extra)]]
@@ -200,7 +208,8 @@ def print_table(rows):
         for m in extra:
             value = row[m][0] if m in row else None
             cells.append("" if value is None else f"{100 * value:.0f} %" if m.startswith("share") else
-                         f"{value:.0e}" if m == "error" else f"{value:.2f}" if m in titles else f"{short(value)}x")
+                         f"{value:.0e}" if m == "error" else f"{1e3 * value:.1f} ms" if m == "whole call" else
+                         f"{1e-9 * value:.2f} GB" if m == "memory" else f"{value:.2f}" if m in titles else f"{short(value)}x")
         table.append([name, *ours_text(row), *cells])
     aligned(table, (0, 2))
 
@@ -213,6 +222,7 @@ def age(seconds):
 def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--program", default="build-bench/bin/costate_bench")
+    options.add_argument("--device", help="the program measures rollouts there: costate_device_bench")
     options.add_argument("--filter")
     options.add_argument("--peers", action="store_true")
     options.add_argument("--json")
@@ -223,13 +233,14 @@ def main():
     if options.peers:
         print("measuring the other engines", file=sys.stderr)
         families.measure(here, families.concerned(options.filter))
-    known = families.load(here)
+    known = families.load(here) if not options.device else {}  # other engines were measured on the CPU
     figures = [f for family in known.values() for f in peer_figures(family["lines"])]
-    fastest, context, failed = measure(options.program, options.filter, options.repetitions)
+    fastest, context, failed = measure(options.program, options.filter, options.repetitions, options.device)
     matches = json.loads((HERE / "peers/match.json").read_text())
     rows = compare(fastest, figures, matches)
 
-    here_now = f"{here}, {context.get('compiler', '?')}, {context.get('simd', '?')}"
+    here_now = context.get("device", "?") if options.device else \
+        f"{here}, {context.get('compiler', '?')}, {context.get('simd', '?')}"
     print(here_now)
     load = os.getloadavg()[0]
     if context.get("cpu_scaling_enabled") or load > 1.5 * len(os.sched_getaffinity(0)):

@@ -139,7 +139,7 @@ class RankCrew final : public Crew {
 };
 
 template <class Real>
-std::shared_ptr<const Backend<Real>> ranks_as_device(int) {
+std::shared_ptr<const Backend<Real>> ranks_as_device(const DeviceChoice&) {
   if (mpi_rank() > 0)
     throw Error({"device = \"mpi\": only the first rank has rollouts", {}, "let the others mpi_follow()"});
   lead();

@@ -7,6 +7,7 @@
 #include "costate/cuda/mpm/points_table.h"
 #include "costate/cuda/program_kernels.h"
 #include "costate/cuda/rigid/cuda_rigid.h"
+#include "costate/cuda/several_devices.h"
 #include "costate/cuda/stencil_table.h"
 #include "costate/rigid/rigid_stepper.h"
 #include "costate/system/program/recorded_step.h"
@@ -28,7 +29,7 @@ std::unique_ptr<DeviceKernels<Real>> points_kernels([[maybe_unused]] const Devic
 }
 
 template <class Real>
-std::shared_ptr<const Backend<Real>> backend(int index) {
+std::shared_ptr<const DeviceBackend<Real>> one(int index, bool snapshots_on_host) {
   const auto device = device_of(index);
   KernelTable<Real> table;
   add_lane_kernels<Real>(
@@ -49,11 +50,20 @@ std::shared_ptr<const Backend<Real>> backend(int index) {
                      KernelMaker<Real>{false, [index](const System<Real>& system, const Activity& active) {
                                          return cuda_rigid_kernels<Real>(index, system, active);
                                        }});
-  return std::make_shared<DeviceBackend<Real>>(device, std::move(table), cuda_block_kernels<Real>);
+  return std::make_shared<DeviceBackend<Real>>(device, std::move(table), cuda_block_kernels<Real>,
+                                               snapshots_on_host);
+}
+
+template <class Real>
+std::shared_ptr<const Backend<Real>> backend(const DeviceChoice& choice) {
+  std::vector<std::shared_ptr<const DeviceBackend<Real>>> all;
+  for (const int index : choice.indices) all.push_back(one<Real>(index, choice.snapshots_on_host));
+  return together(std::move(all));
 }
 
 }  // namespace
 }  // namespace costate::cuda
 
-extern "C" const bool costate_cuda_is_registered = costate::register_devices(
-    {"cuda", costate::cuda::backend<float>, costate::cuda::backend<double>, costate::cuda::list_devices});
+extern "C" const bool costate_cuda_is_registered =
+    costate::register_devices({"cuda", costate::cuda::backend<float>, costate::cuda::backend<double>,
+                               costate::cuda::list_devices, "", true});

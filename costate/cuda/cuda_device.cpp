@@ -65,11 +65,6 @@ void CudaDevice::copy(void* to, const void* from, std::int64_t bytes) const {
 void CudaDevice::zero(void* to, std::int64_t bytes) const {
   check(cudaMemsetAsync(to, 0, std::size_t(bytes)), "fill memory of " + name());
 }
-void CudaDevice::finish(const std::string& doing) const {
-  check(cudaGetLastError(), doing);  // a launch that was refused
-  check(cudaStreamSynchronize(nullptr), doing);
-}
-
 // `later` waits for what `earlier` holds now.
 static void put_in_order(cudaStream_t earlier, cudaStream_t later) {
   if (earlier == later) return;
@@ -81,6 +76,42 @@ static void put_in_order(cudaStream_t earlier, cudaStream_t later) {
   cudaEventDestroy(reached);  // when it has been reached
   check(waits, doing);
 }
+
+// --- beside what is computed ------------------------------------------------------------------------------
+
+void* CudaDevice::allocate_on_host(std::int64_t bytes) const {
+  void* memory = nullptr;
+  check(cudaHostAlloc(&memory, std::size_t(bytes), cudaHostAllocPortable),
+        "set aside " + std::to_string(bytes) + " bytes of the host for " + name());
+  return memory;
+}
+void CudaDevice::release_on_host(void* memory) const noexcept {
+  if (sending_ != nullptr) cudaStreamSynchronize(sending_);
+  cudaFreeHost(memory);
+}
+
+cudaStream_t CudaDevice::sending() const {
+  std::call_once(begins_to_send_, [&] {
+    check(cudaStreamCreateWithFlags(&sending_, cudaStreamNonBlocking), "make a stream on " + name());
+  });
+  return sending_;
+}
+void CudaDevice::send(void* to_host, const void* from, std::int64_t bytes) const {
+  put_in_order(nullptr, sending());
+  check(cudaMemcpyAsync(to_host, from, std::size_t(bytes), cudaMemcpyDeviceToHost, sending()),
+        "send numbers from " + name());
+}
+void CudaDevice::sent() const { put_in_order(sending(), nullptr); }
+void CudaDevice::fetch(void* to, const void* from_host, std::int64_t bytes) const {
+  check(cudaMemcpyAsync(to, from_host, std::size_t(bytes), cudaMemcpyHostToDevice),
+        "fetch numbers to " + name());
+}
+
+void CudaDevice::finish(const std::string& doing) const {
+  check(cudaGetLastError(), doing);  // a launch that was refused
+  check(cudaStreamSynchronize(nullptr), doing);
+}
+
 void CudaDevice::wait_for(void* stream) const { put_in_order(cudaStream_t(stream), nullptr); }
 void CudaDevice::hold_back(void* stream) const { put_in_order(nullptr, cudaStream_t(stream)); }
 

@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -30,12 +31,22 @@ class CudaDevice final : public Device {
   void download(void* to, const void* from, std::int64_t bytes) const override;
   void copy(void* to, const void* from, std::int64_t bytes) const override;
   void zero(void* to, std::int64_t bytes) const override;
+  void* allocate_on_host(std::int64_t bytes) const override;
+  void release_on_host(void* memory) const noexcept override;
+  void send(void* to_host, const void* from, std::int64_t bytes) const override;
+  void sent() const override;
+  void fetch(void* to, const void* from_host, std::int64_t bytes) const override;
   void finish(const std::string& doing) const override;
   void wait_for(void* stream) const override;
   void hold_back(void* stream) const override;
 
  private:
+  cudaStream_t sending() const;
+
   int index_;
+  mutable std::once_flag begins_to_send_;
+  mutable cudaStream_t sending_ = nullptr;  // made when something is first sent; never destroyed: kernels may
+                                            // still be running at exit
 };
 
 std::shared_ptr<const CudaDevice> device_of(int index);  // made once

@@ -32,6 +32,14 @@ class Device {
   // does not wait.
   virtual void wait_for(void* /*stream*/) const {}
   virtual void hold_back(void* /*stream*/) const {}
+
+  // Memory of the host for send() and fetch(), which do not wait for what they copy. What send() reads on the
+  // device must not change until sent(): what is launched after that comes after all copies.
+  virtual void* allocate_on_host(std::int64_t bytes) const = 0;
+  virtual void release_on_host(void* memory) const noexcept = 0;
+  virtual void send(void* to_host, const void* from, std::int64_t bytes) const = 0;
+  virtual void sent() const = 0;
+  virtual void fetch(void* to, const void* from_host, std::int64_t bytes) const = 0;
 };
 
 // Numbers on a device: not initialised, kept for reuse. Growing drops the content.
@@ -85,6 +93,31 @@ class DeviceArray {
  private:
   const Device* device_;
   T* data_ = nullptr;
+  std::int64_t capacity_ = 0;
+};
+
+// Bytes of the host that a device copies to and from: not initialised, kept for reuse.
+class HostBytes {
+ public:
+  explicit HostBytes(const Device& device) : device_(device) {}
+  HostBytes(const HostBytes&) = delete;
+  HostBytes& operator=(const HostBytes&) = delete;
+  ~HostBytes() {
+    if (data_) device_.release_on_host(data_);
+  }
+  void reserve(std::int64_t bytes) {
+    if (bytes <= capacity_) return;
+    if (data_) device_.release_on_host(std::exchange(data_, nullptr));
+    capacity_ = 0;
+    data_ = static_cast<char*>(device_.allocate_on_host(bytes));
+    capacity_ = bytes;
+  }
+  char* data() { return data_; }
+  std::int64_t bytes() const { return capacity_; }
+
+ private:
+  const Device& device_;
+  char* data_ = nullptr;
   std::int64_t capacity_ = 0;
 };
 

@@ -56,17 +56,19 @@ template <class Real>
 std::unique_ptr<Block<Real>> DeviceBackend<Real>::make_block(const System<Real>& system,
                                                              const RolloutOptions& options,
                                                              const Activity& activity) const {
-  return make_device_block(system, options, activity);
+  return make_device_block(system, options, activity, lanes(system, options));
 }
 
 template <class Real>
 std::unique_ptr<DeviceBlock<Real>> DeviceBackend<Real>::make_device_block(const System<Real>& system,
                                                                           const RolloutOptions& options,
-                                                                          const Activity& activity) const {
+                                                                          const Activity& activity,
+                                                                          int worlds) const {
   device_->enter();
   return std::make_unique<DeviceBlock<Real>>(
-      system, options, activity, lanes(system, options),
-      typename DeviceBlock<Real>::Parts{device_, find(system).make(system, activity), block_()});
+      system, options, activity, worlds,
+      typename DeviceBlock<Real>::Parts{device_, find(system).make(system, activity), block_(),
+                                        snapshots_on_host_});
 }
 
 template class DeviceBackend<float>;

@@ -28,16 +28,20 @@ template <class Real>
 class DeviceBackend final : public Backend<Real> {
  public:
   DeviceBackend(std::shared_ptr<const Device> device, KernelTable<Real> table,
-                std::function<std::unique_ptr<BlockKernels<Real>>()> block)
-      : device_(std::move(device)), table_(std::move(table)), block_(std::move(block)) {}
+                std::function<std::unique_ptr<BlockKernels<Real>>()> block, bool snapshots_on_host = false)
+      : device_(std::move(device)),
+        table_(std::move(table)),
+        block_(std::move(block)),
+        snapshots_on_host_(snapshots_on_host) {}
 
   int lanes(const System<Real>& system, const RolloutOptions& options) const override;
   std::unique_ptr<Block<Real>> make_block(const System<Real>& system, const RolloutOptions& options,
                                           const Activity& activity) const override;
   const std::shared_ptr<const Device>& device() const { return device_; }
+  // With room for so many worlds.
   std::unique_ptr<DeviceBlock<Real>> make_device_block(const System<Real>& system,
                                                        const RolloutOptions& options,
-                                                       const Activity& activity) const;
+                                                       const Activity& activity, int worlds) const;
 
  private:
   const KernelMaker<Real>& find(const System<Real>& system) const;
@@ -45,6 +49,7 @@ class DeviceBackend final : public Backend<Real> {
   std::shared_ptr<const Device> device_;
   KernelTable<Real> table_;
   std::function<std::unique_ptr<BlockKernels<Real>>()> block_;
+  bool snapshots_on_host_;
 };
 
 // Bit i: parameter i, for physics of at most 64 parameters.

@@ -21,13 +21,14 @@ DeviceBlock<Real>::DeviceBlock(const System<Real>& system, const RolloutOptions&
       activity_(activity),
       parts_of_(std::move(parts)),
       device_(*parts_of_.device),
-      worlds_(worlds),
-      parts_(worlds == 1 ? kParts : 1),
+      room_(worlds),
       steps_(options.steps),
       knots_((options.steps + options.hold - 1) / options.hold),
       n_(system.signature().states()),
       nu_(system.signature().controls()),
       np_(system.signature().parameters()),
+      worlds_(worlds),
+      parts_(1),
       wants_parameters_(std::ranges::find(activity.parameters, true) != activity.parameters.end()),
       staging_(device_),
       x0_(device_),
@@ -36,7 +37,6 @@ DeviceBlock<Real>::DeviceBlock(const System<Real>& system, const RolloutOptions&
       state_(device_),
       scratch_(device_),
       tape_(device_),
-      snapshots_(device_),
       lambda_(device_),
       u_bar_(device_),
       p_bar_(device_),
@@ -44,11 +44,13 @@ DeviceBlock<Real>::DeviceBlock(const System<Real>& system, const RolloutOptions&
       energy_begin_(device_),
       energy_end_(device_),
       defaults_(device_),
-      snapshots_single_(device_),
+      snapshots_(device_),
+      snapshots_there_(device_),
       loss_(device_),
       norms_(device_),
       partials_(device_),
       diverged_(device_) {
+  take_worlds(worlds);
   if (steps_ >= INT32_MAX) throw Error("a rollout on " + device_.name() + " has fewer than 2^31 steps");
   this->results_.lanes = worlds;
   this->results_.rows = true;
@@ -57,57 +59,11 @@ DeviceBlock<Real>::DeviceBlock(const System<Real>& system, const RolloutOptions&
     diagnostics_.findings.add({"kernels", 0, note});
 }
 
-// --- memory -----------------------------------------------------------------------------------------------
-
-// Of a gradient with that schedule: what dominates, and everything else within a few numbers.
+// What follows is for so many worlds: as many as there is room for, or what is left for the last block.
 template <class Real>
-std::int64_t DeviceBlock<Real>::bytes_needed(const Checkpoints& checkpoints, Index extra) const {
-  const Schedule schedule(checkpoints, steps_);
-  const Index state = n_ * worlds_, segment = parts_of_.physics->segment();
-  Index numbers =
-      parts_of_.physics->scratch_numbers() + 5 * state + 2 * np_ * worlds_ + 2 * knots_ * nu_ * worlds_;
-  if (checkpoints.kind != Checkpoints::Kind::reversible)
-    numbers += ((schedule.tape_length() + segment - 1) / segment) * (n_ + extra) * worlds_;
-  Index bytes =
-      numbers * Index(sizeof(Real)) + adjoint_samples(steps_) * worlds_ * parts_ * Index(sizeof(double));
-  const Index each = checkpoints.single_precision ? Index(sizeof(float)) : Index(sizeof(Real));
-  if (checkpoints.kind != Checkpoints::Kind::reversible) bytes += schedule.slots() * state * each;
-  return bytes;
-}
-
-template <class Real>
-void DeviceBlock<Real>::require_memory() const {
-  const Index needed = bytes_needed(options_.checkpoints, 0),
-              there = device_.free_bytes() + this->results_.memory_bytes;
-  if (needed <= there) return;
-  const auto in_words = [](Index bytes) {
-    return bytes >= 1'000'000'000 ? number(double(bytes) * 1e-9, 3) + " GB"
-                                  : number(double(bytes) * 1e-6, 3) + " MB";
-  };
-  std::string advice = "use fewer worlds";
-  for (const auto& [schedule, name] : {std::pair{segments(), std::string("segments()")},
-                                       std::pair{binomial(16), std::string("binomial(16)")},
-                                       std::pair{binomial(4), std::string("binomial(4)")}}) {
-    const Index bytes = bytes_needed(schedule, 0);
-    if (bytes > there) continue;
-    advice = "use checkpoints = " + name + ", which needs " + in_words(bytes) + ", or fewer worlds";
-    break;
-  }
-  throw Error({"a gradient of " + std::to_string(steps_) + " steps of " + std::to_string(worlds_) +
-                   " worlds needs " + in_words(needed) + " with " + options_.checkpoints.name() + ", and " +
-                   device_.name() + " has " + in_words(there) + " free",
-               {},
-               advice});
-}
-
-template <class Real>
-void DeviceBlock<Real>::note_memory() {
-  Index& bytes = this->results_.memory_bytes = snapshots_single_.bytes() + diverged_.bytes() +
-                                               parts_of_.physics->scratch_numbers() * Index(sizeof(Real));
-  for (const auto* array : {&staging_, &x0_, &u_, &p_, &state_, &scratch_, &tape_, &snapshots_, &lambda_,
-                            &u_bar_, &p_bar_, &target_, &energy_begin_, &energy_end_})
-    bytes += array->bytes();
-  for (const auto* array : {&loss_, &norms_, &partials_}) bytes += array->bytes();
+void DeviceBlock<Real>::take_worlds(Index count) {
+  worlds_ = count;
+  parts_ = count == 1 ? kParts : 1;
 }
 
 // --- inputs -----------------------------------------------------------------------------------------------
@@ -132,7 +88,8 @@ void DeviceBlock<Real>::load(const Arguments<Real>& arguments, Index first_world
   resident_ = nullptr;
   defaults_loaded_ = false;
   this->results_.first_world = first_world;
-  this->results_.live_lanes = int(std::min(worlds_, options_.worlds - first_world));
+  take_worlds(std::min(room_, options_.worlds - first_world));
+  this->results_.live_lanes = int(worlds_);
   const Signature& signature = system_.signature();
   upload(x0_, arguments.x0, n_, false);
   shared_controls_ = Index(arguments.controls.size()) == knots_ * nu_;
@@ -218,13 +175,11 @@ void DeviceBlock<Real>::forward(const Objective<Real>* objective, Keeper<Real>* 
   const Index segment = parts_of_.physics->segment();
   // Within half of the memory that is free: who else is on the device needs some, too.
   extra_ = parts_of_.physics->tape_numbers();
-  if (bytes_needed(options_.checkpoints, extra_) > (device_.free_bytes() + this->results_.memory_bytes) / 2)
+  if (bytes_needed(options_.checkpoints, extra_, parts_of_.snapshots_on_host) >
+      (device_.free_bytes() + this->results_.memory_bytes) / 2)
     extra_ = 0;
   tape_.reserve((schedule_->tape_length() + segment - 1) / segment * (n_ + extra_) * worlds_);
-  if (options_.checkpoints.single_precision)
-    snapshots_single_.reserve(schedule_->slots() * n_ * worlds_);
-  else
-    snapshots_.reserve(schedule_->slots() * n_ * worlds_);
+  reserve_snapshots();
   while (reached_ < steps_) execute(*schedule_->next());  // the first reverse comes when the end is reached
   finish_forward();
 }
@@ -286,7 +241,12 @@ void DeviceBlock<Real>::visit(Index k) {
 template <class Real>
 void DeviceBlock<Real>::keep(Index k) {
   watch();
-  const std::vector<Real> x = state_.download(n_ * worlds_);
+  std::vector<Real> x = state_.download(n_ * worlds_);
+  if (worlds_ < room_) {  // lanes lie as far apart as in every other block
+    std::vector<Real> apart(std::size_t(n_ * room_));
+    for (Index i = 0; i < n_; ++i) std::copy_n(x.begin() + i * worlds_, worlds_, apart.begin() + i * room_);
+    x = std::move(apart);
+  }
   const BlockResults<Real>& results = this->results_;
   keeper_->see(k, results.first_world, results.live_lanes, results.diverged.data(), x.data());
 }
@@ -382,26 +342,6 @@ void DeviceBlock<Real>::ask_the_cpu(Index k, const std::vector<Real>& before) {
   const auto work = system_.make_workspace();
   system_.step({k, this->results_.first_world, options_.seed}, {x.data(), u.data(), p.data()}, y.data(),
                nullptr, *work);
-}
-
-// --- snapshots --------------------------------------------------------------------------------------------
-
-template <class Real>
-void DeviceBlock<Real>::snapshot(Index slot) {
-  const Index n = n_ * worlds_;
-  if (options_.checkpoints.single_precision)
-    parts_of_.block->narrow(snapshots_single_.data() + slot * n, state_.data(), n);
-  else
-    device_.copy(snapshots_.data() + slot * n, state_.data(), n * Index(sizeof(Real)));
-}
-
-template <class Real>
-void DeviceBlock<Real>::restore(Index slot) {
-  const Index n = n_ * worlds_;
-  if (options_.checkpoints.single_precision)
-    parts_of_.block->widen(state_.data(), snapshots_single_.data() + slot * n, n);
-  else
-    state_.copy(snapshots_.data() + slot * n, n);
 }
 
 template class DeviceBlock<float>;

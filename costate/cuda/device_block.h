@@ -2,7 +2,8 @@
 // schedules, objectives, reports and errors as on the CPU (system/run/cpu_block.h), with numbers that stay on
 // the device: inputs go up once, gradients come down once.
 //
-//   device_block.cpp           inputs in, steps, snapshots, memory
+//   device_block.cpp           inputs in, steps
+//   device_block_memory.cpp    what it takes, and snapshots: on the device or in the host's memory
 //   device_block_reverse.cpp   cotangents
 //   device_block_terms.cpp     the objective: as numbers on the device, or as code on the host
 //   device_block_resident.cpp  arguments and results that stay on the device
@@ -28,7 +29,9 @@ class DeviceBlock final : public Block<Real> {
     std::shared_ptr<const Device> device;
     std::unique_ptr<DeviceKernels<Real>> physics;
     std::unique_ptr<BlockKernels<Real>> block;
+    bool snapshots_on_host = false;
   };
+  // `worlds`: that it has room for. The last block of a rollout may have fewer.
   DeviceBlock(const System<Real>& system, const RolloutOptions& options, const Activity& activity, int worlds,
               Parts parts);
 
@@ -60,13 +63,18 @@ class DeviceBlock final : public Block<Real> {
   [[noreturn]] void locate_divergence();
   [[noreturn]] void report_divergence(Index k, Index number, const std::vector<Real>& before, Real value);
   void ask_the_cpu(Index k, const std::vector<Real>& before);
+  void take_worlds(Index count);
+
+  // device_block_memory.cpp. Needs are known before anything is allocated.
+  Index bytes_needed(const Checkpoints& checkpoints, Index extra, bool on_host) const;
+  Index snapshot_bytes(const Checkpoints& checkpoints) const;
+  void require_memory() const;
+  std::string way_out(Index there) const;
+  void reserve_snapshots();
+  void note_memory();
+  char* place_of(Index slot);
   void snapshot(Index slot);
   void restore(Index slot);
-
-  // Before anything is allocated.
-  Index bytes_needed(const Checkpoints& checkpoints, Index extra) const;
-  void require_memory() const;
-  void note_memory();
 
   // device_block_terms.cpp
   void add_values(Index k);
@@ -106,7 +114,8 @@ class DeviceBlock final : public Block<Real> {
   const Activity& activity_;
   Parts parts_of_;
   const Device& device_;
-  const Index worlds_, parts_, steps_, knots_, n_, nu_, np_;  // n_, nu_, np_: numbers per world
+  const Index room_, steps_, knots_, n_, nu_, np_;  // room_: for worlds; n_, nu_, np_: numbers per world
+  Index worlds_, parts_;                            // parts_: that terms and norms of a world are cut into
   const bool wants_parameters_;
 
   const Arguments<Real>* arguments_ = nullptr;
@@ -122,9 +131,10 @@ class DeviceBlock final : public Block<Real> {
 
   Diagnostics diagnostics_;
 
-  DeviceArray<Real> staging_, x0_, u_, p_, state_, scratch_, tape_, snapshots_, lambda_, u_bar_, p_bar_,
-      target_, energy_begin_, energy_end_, defaults_;
-  DeviceArray<float> snapshots_single_;
+  DeviceArray<Real> staging_, x0_, u_, p_, state_, scratch_, tape_, lambda_, u_bar_, p_bar_, target_,
+      energy_begin_, energy_end_, defaults_;
+  DeviceArray<char> snapshots_;  // all of them, or the one that is on its way to the host
+  HostBytes snapshots_there_;    // in the memory of the host, with Parts::snapshots_on_host
   DeviceArray<double> loss_, norms_, partials_;
   DeviceArray<char> diverged_;
   std::vector<Real> x0_rows_, u_rows_, p_rows_, p_host_;

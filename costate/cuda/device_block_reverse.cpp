@@ -188,7 +188,7 @@ void DeviceBlock<Real>::collect_cotangents() {
     deliver(u_bar_.data(), knots_ * nu_, several && shared_controls_, u_rows_, u_sum_, results.u_bar,
             results.u_bar_sum);
   p_sum_.assign(std::size_t(np_), 0.0);
-  p_rows_.assign(std::size_t(np_ * worlds_), Real(0));
+  p_rows_.assign(std::size_t(np_ * room_), Real(0));
   const auto& fields = system_.signature().fields(Role::parameter);
   for (std::size_t f = 0; f < fields.size(); ++f) {
     if (!activity_.parameters[f]) continue;
@@ -196,7 +196,7 @@ void DeviceBlock<Real>::collect_cotangents() {
     if (several && !arguments_->parameters.per_world(f))
       std::ranges::copy(sums(p_bar_.data() + offset * worlds_, size), p_sum_.begin() + offset);
     else
-      std::ranges::copy(rows(p_bar_.data() + offset * worlds_, size), p_rows_.begin() + offset * worlds_);
+      std::ranges::copy(rows(p_bar_.data() + offset * worlds_, size), p_rows_.begin() + offset * room_);
   }
   results.p_bar = p_rows_.data();
   results.p_bar_sum = p_sum_.data();

@@ -2,24 +2,7 @@
 #pragma once
 
 #include "costate/cuda/device_backend.h"
-#include "costate/ode/lanes/fixed_step.h"
-#include "costate/ode/lanes/problems/lorenz.h"
-#include "costate/ode/lanes/problems/pendulum.h"
-#include "costate/ode/lanes/problems/projectile.h"
-#include "costate/ode/lanes/problems/van_der_pol.h"
-#include "costate/ode/lanes/velocity_verlet.h"
-
-// COSTATE_FOR_EACH_LANE_KERNEL(F): F(kernel) for each.
-#define COSTATE_FOR_EACH_LANE_KERNEL(F)          \
-  F(ode::FixedStep<ode::Lorenz, ode::Euler>)     \
-  F(ode::FixedStep<ode::Lorenz, ode::Rk4>)       \
-  F(ode::FixedStep<ode::Pendulum, ode::Euler>)   \
-  F(ode::FixedStep<ode::Pendulum, ode::Rk4>)     \
-  F(ode::FixedStep<ode::Pendulum, ode::Verlet>)  \
-  F(ode::FixedStep<ode::Projectile, ode::Euler>) \
-  F(ode::FixedStep<ode::Projectile, ode::Rk4>)   \
-  F(ode::FixedStep<ode::VanDerPol, ode::Euler>)  \
-  F(ode::FixedStep<ode::VanDerPol, ode::Rk4>)
+#include "costate/ode/lanes/fixed_step_list.h"
 
 namespace costate::cuda {
 

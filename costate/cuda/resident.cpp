@@ -72,7 +72,8 @@ ResidentRollout<Real>::ResidentRollout(std::shared_ptr<const System<Real>> syste
                  {},
                  "make the rollout with device = \"cuda:0\", or copy the arrays to the host"});
   impl_->activity.parameters = impl_->system->signature().match(Role::parameter, impl_->options.active);
-  impl_->block = on->make_device_block(*impl_->system, impl_->options, impl_->activity);
+  impl_->block = on->make_device_block(*impl_->system, impl_->options, impl_->activity,
+                                       on->lanes(*impl_->system, impl_->options));
   if (impl_->block->worlds() != impl_->options.worlds)
     throw Error({"arrays that stay on " + impl_->options.device +
                      " are of one world for this physics, not of " + std::to_string(impl_->options.worlds),

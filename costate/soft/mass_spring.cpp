@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <string>
 
 #include "costate/ad/dual.h"
 #include "costate/core/error.h"
+#include "costate/soft/mass_spring_program.h"
 #include "costate/soft/mass_spring_step.h"
+#include "costate/system/program/recorded_step.h"
 
 namespace costate::soft {
 namespace {
@@ -125,7 +128,7 @@ struct Arrays {
 };
 
 template <class Real, int D>
-class MassSpringSystem final : public System<Real> {
+class MassSpringSystem final : public System<Real>, public RecordedStep {
   using S = NativePack<Real>;
   using Tangent = Dual<S>;
   static constexpr int kLanes = lanes_of<S>;
@@ -143,6 +146,10 @@ class MassSpringSystem final : public System<Real> {
       : signature_(make_signature(model)), topology_(make_topology(model, signature_)) {}
 
   const Signature& signature() const override { return signature_; }
+  const ad::Program& program() const override {
+    std::call_once(recorded_, [&] { program_ = record_mass_spring(topology_, signature_, D); });
+    return program_;
+  }
   int lanes() const override { return kLanes; }
   typename System<Real>::Capabilities capabilities() const override {
     return {.jvp = true, .vjp = true, .second_order = true};
@@ -251,6 +258,8 @@ class MassSpringSystem final : public System<Real> {
 
   Signature signature_;
   Topology topology_;
+  mutable std::once_flag recorded_;
+  mutable ad::Program program_;  // made when it is first asked for
 };
 
 }  // namespace

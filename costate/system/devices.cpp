@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <numeric>
+#include <string_view>
 
 #include "costate/core/error.h"
 #include "costate/core/parallel.h"
@@ -29,15 +31,57 @@ std::string known() {
       {"device = \"" + device + "\": " + why, {}, "use " + known() + "; docs/cuda.md says what a GPU needs"});
 }
 
-// The index in "cuda:1"; "cuda" alone is the first.
-int index_of(const std::string& device, const DeviceKind& kind) {
-  if (device == kind.name) return 0;
+[[noreturn]] void refuse_choice(const std::string& device, const DeviceKind& kind) {
+  const std::string name = kind.name;
+  refuse(device, "a " + name + " device is written " + example_of(kind) +
+                     (kind.several ? ", several \"" + name + ":0,1\" or \"" + name + ":all\", and \"" + name +
+                                         ":0+host\" with snapshots in the memory of the host"
+                                   : ""));
+}
+
+int index_of(std::string_view text, const std::string& device, const DeviceKind& kind) {
   int index = 0;
-  const char *first = device.data() + kind.name.size() + 1, *last = device.data() + device.size();
-  const auto [end, status] = std::from_chars(first, last, index);
-  if (first == last || status != std::errc{} || end != last || index < 0)
-    refuse(device, "a " + kind.name + " device is written " + example_of(kind));
+  const char* const end = text.data() + text.size();
+  const auto [stop, status] = std::from_chars(text.data(), end, index);
+  if (text.empty() || status != std::errc{} || stop != end || index < 0) refuse_choice(device, kind);
   return index;
+}
+
+std::vector<int> every_index(const std::string& device, const DeviceKind& kind) {
+  std::vector<int> indices(kind.list().size());
+  std::iota(indices.begin(), indices.end(), 0);
+  if (indices.empty()) refuse(device, "there is no " + kind.name + " device on this machine");
+  return indices;
+}
+
+// What follows "cuda" in "cuda:0,2+host".
+DeviceChoice choice_of(const std::string& device, const DeviceKind& kind) {
+  constexpr std::string_view kOnHost = "+host";
+  DeviceChoice choice;
+  std::string_view rest = std::string_view(device).substr(kind.name.size());
+  if (kind.several && rest.ends_with(kOnHost)) {
+    choice.snapshots_on_host = true;
+    rest.remove_suffix(kOnHost.size());
+  }
+  if (rest.empty()) return choice;
+  rest.remove_prefix(1);
+  if (kind.several && rest == "all") {
+    choice.indices = every_index(device, kind);
+    return choice;
+  }
+  choice.indices.clear();
+  while (true) {
+    const std::size_t comma = kind.several ? rest.find(',') : std::string_view::npos;
+    choice.indices.push_back(index_of(rest.substr(0, comma), device, kind));
+    if (comma == std::string_view::npos) return choice;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+bool is_of(const std::string& device, const DeviceKind& kind) {
+  if (!device.starts_with(kind.name)) return false;
+  const std::size_t end = kind.name.size();
+  return device.size() == end || device[end] == ':' || (kind.several && device[end] == '+');
 }
 
 }  // namespace
@@ -61,12 +105,12 @@ template <class Real>
 std::shared_ptr<const Backend<Real>> backend_of(const std::string& device) {
   if (device == "cpu") return cpu_backend<Real>();
   for (const DeviceKind& kind : kinds()) {
-    if (device != kind.name && !device.starts_with(kind.name + ":")) continue;
-    const int index = index_of(device, kind);
+    if (!is_of(device, kind)) continue;
+    const DeviceChoice choice = choice_of(device, kind);
     if constexpr (sizeof(Real) == 4)
-      return kind.in_float(index);
+      return kind.in_float(choice);
     else
-      return kind.in_double(index);
+      return kind.in_double(choice);
   }
   if (device.starts_with("cuda")) refuse(device, "this program was built without CUDA");
   if (device == "mpi") refuse(device, "this program was built without MPI");

@@ -2,6 +2,11 @@
 // that registers their kind when the program starts: costate/cuda registers "cuda" for cuda:0, cuda:1, ...;
 // costate/cluster registers "ranks" for one large world over ranks:2, ranks:3, ...
 //
+//   cuda:0        the first one; "cuda" alone, too
+//   cuda:0,2      several: worlds are dealt out
+//   cuda:all      all there are
+//   cuda:0+host   snapshots of a gradient lie in the memory of the host; so does cuda:all+host
+//
 // Tests: tests/system/devices_test.cpp.
 #pragma once
 
@@ -21,13 +26,20 @@ struct DeviceInfo {
   std::int64_t memory_bytes = 0, free_bytes = 0;
 };
 
+// What the name of a device says after its kind.
+struct DeviceChoice {
+  std::vector<int> indices = {0};
+  bool snapshots_on_host = false;
+};
+
 // One kind of device. The functions throw an Error where there is no such device on this machine.
 struct DeviceKind {
   std::string name;  // "cuda"
-  std::function<std::shared_ptr<const Backend<float>>(int index)> in_float;
-  std::function<std::shared_ptr<const Backend<double>>(int index)> in_double;
+  std::function<std::shared_ptr<const Backend<float>>(const DeviceChoice&)> in_float;
+  std::function<std::shared_ptr<const Backend<double>>(const DeviceChoice&)> in_double;
   std::function<std::vector<DeviceInfo>()> list;  // none: an empty list
   std::string example = {};                       // how one is written, for messages; empty: "cuda:0"
+  bool several = false;                           // has more than an index: "cuda:0,2", "cuda:all", "+host"
 };
 
 // Before any rollout is made: from the initialisation of a static variable. A kind that is there is replaced.
@@ -36,7 +48,7 @@ bool register_devices(DeviceKind kind);
 // The CPU, then every device of every registered kind.
 std::vector<DeviceInfo> devices();
 
-// The backend behind "cpu" or "<kind>:<index>". An Error that names what there is otherwise.
+// The backend behind "cpu", "<kind>" or "<kind>:<choice>". An Error that names what there is otherwise.
 template <class Real>
 std::shared_ptr<const Backend<Real>> backend_of(const std::string& device);
 

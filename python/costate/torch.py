@@ -222,7 +222,7 @@ def _there(x0, u, names, values):
 
 def _around(sim, x0):
     """In which order, and where, a call on tensors of a GPU puts its results."""
-    if sim.device != f"cuda:{x0.device.index}":
+    if sim.device.removesuffix("+host") != f"cuda:{x0.device.index}":
         raise Error(f"the tensors are on {x0.device}, the rollout on {sim.device}: make it with device='{x0.device}'")
     return {"stream": torch.cuda.current_stream(x0.device).cuda_stream,
             "make": lambda shape: torch.empty(shape, dtype=x0.dtype, device=x0.device)}

@@ -37,6 +37,7 @@ struct GpuArray {
     const auto* const found = dynamic_cast<const cuda::DeviceBackend<float>*>(backend.get());
     if (found == nullptr) throw Error({"device = \"" + on + "\" is not a GPU", {}, "use \"cuda:0\""});
     owner = found->device();
+    device = owner->name();  // of "cuda:0+host", too
     owner->enter();
     memory = std::make_unique<cuda::DeviceArray<char>>(*owner);
     memory->reserve(std::max<std::int64_t>(1, std::int64_t(product(shape)) * (single ? 4 : 8)));

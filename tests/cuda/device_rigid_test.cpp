@@ -163,6 +163,40 @@ class DeviceRigid : public test::OnDevice {
     expect_same<Real>(system, at, options, reachable);
   }
 
+  // Joints turned, the floor somewhere between the feet and the body, everything in motion: each world has
+  // its own state.
+  template <class Real>
+  static Arguments<Real> random_contact(const rigid::Model& model, const Rollout<Real>& rollout) {
+    const std::vector<double> start = rigid::initial_state(model);
+    const bool free = model.nq > model.nv;
+    const std::size_t height = free ? 2 : 1, turn = 3;
+    std::mt19937_64 random(11);
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    Arguments<Real> at = rollout.arguments();
+    at.x0.clear();
+    for (std::int64_t world = 0; world < rollout.options().worlds; ++world) {
+      std::vector<double> x = start;
+      for (std::size_t i = 0; i < x.size(); ++i)
+        x[i] += (i < std::size_t(model.nq) ? 0.3 : 1.0) * uniform(random);
+      x[height] = start[height] - 0.4 + 0.4 * uniform(random);
+      double square = 0;
+      for (std::size_t i = 0; free && i < 4; ++i) square += x[turn + i] * x[turn + i];
+      for (std::size_t i = 0; free && i < 4; ++i) x[turn + i] /= std::sqrt(square);
+      at.x0.insert(at.x0.end(), x.begin(), x.end());
+    }
+    return at;
+  }
+  template <class Real>
+  void finite(const rigid::Model& model) {
+    const auto system = rigid::make_system<Real>(model, {.onset = Onset::none});
+    Rollout<Real> rollout(system, {.steps = 2, .worlds = 1000, .device = GetParam()});
+    const Gradient<Real> g =
+        rollout.value_and_gradient(random_contact(model, rollout),
+                                   *loss::final<Real>(system->signature(), "v", {}));  // or it is an Error
+    EXPECT_TRUE(std::ranges::all_of(g.x0, [](Real x) { return std::isfinite(x); }));
+    EXPECT_TRUE(g.report.masked_worlds.empty());
+  }
+
   // The least memory that will do gives the same bits.
   void taken_again(const test::SystemPtr<double>& system) {
     const RolloutOptions options{.steps = 11, .worlds = 3, .device = GetParam()};
@@ -236,6 +270,33 @@ TEST_P(DeviceRigid, ImpactsInDouble) {
   const rigid::Model pendulum = rigid::test::limited_pendulum();
   const auto system = rigid::make_system<double>(pendulum, {.onset = Onset::split});
   expect_same<double>(system, falling(pendulum, Rollout<double>(system, options)), options, {1e-11, 1e-11});
+}
+
+// A GPU puts many worlds into wide blocks whose warps keep in step, few into blocks of one warp.
+TEST_P(DeviceRigid, AWorldHasTheBitsThatItHasAmongFewerWorlds) {
+  const std::int64_t worlds = on_gpu() ? 60'000 : 67, few = 40;
+  for (const char* name : {"half_cheetah", "ant"}) {
+    SCOPED_TRACE(name);
+    const rigid::Model model = walker(name);
+    const auto system = rigid::make_system<double>(model, {.onset = Onset::none});
+    Rollout<double> many(system, {.steps = 4, .worlds = worlds, .active = {}, .device = GetParam()}),
+        last(system, {.steps = 4, .worlds = few, .active = {}, .device = GetParam()});
+    const Arguments<double> at = random_contact(model, many);
+    Arguments<double> part = last.arguments();
+    part.x0.assign(at.x0.end() - few * std::int64_t(part.x0.size()), at.x0.end());
+    const auto loss = loss::final<double>(system->signature(), "v", {});
+    const Gradient<double> a = many.value_and_gradient(at, *loss), b = last.value_and_gradient(part, *loss);
+    EXPECT_TRUE(std::ranges::equal(std::span(a.values).last(few), b.values));
+    EXPECT_TRUE(std::ranges::equal(std::span(a.x0).last(b.x0.size()), b.x0));
+    EXPECT_TRUE(test::same_bits(many.value_and_gradient(at, *loss), a));
+  }
+}
+
+TEST_P(DeviceRigid, AThousandRandomStatesOnTheFloorHaveFiniteGradients) {
+  for (const char* name : {"half_cheetah", "ant", "humanoid"}) {
+    finite<double>(walker(name));
+    if (on_gpu()) finite<float>(walker(name));
+  }
 }
 
 TEST_P(DeviceRigid, EverySchedule) {

@@ -1,5 +1,8 @@
 """bench/bench.py computes the ratios it prints."""
+import json
+import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -52,6 +55,36 @@ class Compare(unittest.TestCase):
         self.assertEqual(bench.families.merge(slow, self.PEERS), self.PEERS)
         newer = [dict(line, version="9") for line in slow]
         self.assertEqual(bench.families.merge(newer, self.PEERS), newer)
+
+
+class OnADevice(unittest.TestCase):
+    """The program that measures a device prints what Google Benchmark does; here it is a script."""
+    REPORT = {"context": {"device": "cuda:0: a GPU"}, "benchmarks": [
+        {"run_name": name + "/iterations:1/manual_time", "run_type": "iteration", "real_time": ns, "time_unit": "ns", **counters}
+        for name, ns, counters in [("machine/triad_bandwidth", 1e6, {"bytes": 4e12}),
+                                   ("heat/float/forward", 100.0, {"rate": 1e11, "bytes": 3e12, "call": 0.0123}),
+                                   ("heat/float/gradient", 400.0, {"rate": 2.5e10, "call": 0.5})]]}
+
+    def table(self, *options):
+        with tempfile.TemporaryDirectory() as folder:
+            program, asked = Path(folder, "program"), Path(folder, "asked")
+            program.write_text(f"#!{sys.executable}\nimport sys\nopen({str(asked)!r}, 'w').write(' '.join(sys.argv[1:]))\n"
+                               f"print({json.dumps(self.REPORT)!r})\n")
+            program.chmod(0o755)
+            done = subprocess.run([sys.executable, bench.HERE / "bench.py", "--program", program, "--device", "cuda:0", *options],
+                                  capture_output=True, text=True, check=True)
+            return done.stdout.splitlines(), asked.read_text()
+
+    def test_the_table_is_that_of_the_cpu(self):
+        lines, asked = self.table("--filter", "heat")
+        self.assertEqual(lines[0], "cuda:0: a GPU")
+        self.assertIn("--device=cuda:0", asked)
+        self.assertIn("--benchmark_filter=(heat)|^machine/", asked)
+        self.assertNotIn("repetitions", asked)  # each takes the best of five by itself
+        rows = {line.split()[0]: line.split()[1:] for line in lines if "/" in line.split()[0]}
+        self.assertEqual(rows["heat/float/forward"], ["1.00e+11", "1/s", "75", "%", "12.3", "ms"])
+        self.assertEqual(rows["heat/float/gradient"], ["2.50e+10", "1/s", "4.00", "500.0", "ms"])
+        self.assertEqual(rows["machine/triad_bandwidth"], ["4.00e+12", "B/s"])
 
 
 if __name__ == "__main__":

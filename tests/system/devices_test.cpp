@@ -24,9 +24,9 @@ TEST(Devices, AnUnknownOneIsAnErrorThatNamesThoseThereAre) {
 // A kind that is registered is found by its name and index.
 TEST(Devices, ARegisteredKindIsFound) {
   int asked = -1;
-  register_devices({"toy", [](int) { return cpu_backend<float>(); },
-                    [&](int index) {
-                      asked = index;
+  register_devices({"toy", [](const DeviceChoice&) { return cpu_backend<float>(); },
+                    [&](const DeviceChoice& choice) {
+                      asked = choice.indices.at(0);
                       return cpu_backend<double>();
                     },
                     [] {
@@ -38,9 +38,40 @@ TEST(Devices, ARegisteredKindIsFound) {
   EXPECT_EQ(backend_of<double>("toy"), cpu_backend<double>());
   EXPECT_EQ(asked, 0);
   EXPECT_EQ(devices().back().device, "toy:0");
-  for (const char* wrong : {"toy:", "toy:x", "toy:-1", "toy:1x"})
+  for (const char* wrong : {"toy:", "toy:x", "toy:-1", "toy:1x", "toy:0,1", "toy:all", "toy:0+host"})
     expect_error([&] { return backend_of<double>(wrong); }, "a toy device is written \"toy:0\"");
-  expect_error([&] { return backend_of<double>("toys"); }, "there is no such device");
+  for (const char* other : {"toys", "toy+host"})
+    expect_error([&] { return backend_of<double>(other); }, "there is no such device");
+}
+
+TEST(Devices, SeveralOfAKindAndTheirSnapshotsAreChosenByName) {
+  DeviceChoice chosen;
+  int there = 3;
+  register_devices({"gang", [](const DeviceChoice&) { return cpu_backend<float>(); },
+                    [&](const DeviceChoice& choice) {
+                      chosen = choice;
+                      return cpu_backend<double>();
+                    },
+                    [&] {
+                      return std::vector<DeviceInfo>(std::size_t(there), {"gang:0", "one", 1, 1});
+                    },
+                    "", true});
+  const auto expect = [&](const char* name, const std::vector<int>& indices, bool on_host) {
+    backend_of<double>(name);
+    EXPECT_EQ(chosen.indices, indices) << name;
+    EXPECT_EQ(chosen.snapshots_on_host, on_host) << name;
+  };
+  expect("gang", {0}, false);
+  expect("gang:2,0", {2, 0}, false);
+  expect("gang:all", {0, 1, 2}, false);
+  expect("gang+host", {0}, true);
+  expect("gang:1+host", {1}, true);
+  expect("gang:all+host", {0, 1, 2}, true);
+  for (const char* wrong :
+       {"gang:", "gang:0,", "gang:,1", "gang:0;1", "gang:all,1", "gang:0+disk", "gang:+host"})
+    expect_error([&] { return backend_of<double>(wrong); }, "several \"gang:0,1\" or \"gang:all\"");
+  there = 0;
+  expect_error([&] { return backend_of<double>("gang:all"); }, "there is no gang device on this machine");
 }
 
 }  // namespace

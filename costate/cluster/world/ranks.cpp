@@ -214,7 +214,8 @@ class ThreadCrew final : public Crew {
 };
 
 template <class Real>
-std::shared_ptr<const Backend<Real>> thread_ranks(int ranks) {
+std::shared_ptr<const Backend<Real>> thread_ranks(const DeviceChoice& choice) {
+  const int ranks = choice.indices.front();
   constexpr int kMost = 256;
   if (ranks < 1 || ranks > kMost)
     throw Error({"device = \"ranks:" + std::to_string(ranks) + "\": a world is split over 1 to " +

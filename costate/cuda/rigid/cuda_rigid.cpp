@@ -17,7 +17,8 @@ extern "C" const char costate_rigid_float[], costate_rigid_double[];  // by the 
 namespace costate::cuda {
 namespace {
 
-constexpr unsigned kMostThreads = 384;    // per block: as many as a multiprocessor has registers for
+template <class Real>
+constexpr unsigned kMostThreads = sizeof(Real) == 4 ? 512 : 384;  // per block: rigid_entries.h
 constexpr unsigned kThreadsInParts = 32;  // where steps are cut: nobody waits for another warp's parts
 constexpr std::size_t kFrame = 16 << 10,  // bytes of stack besides the scratch
     kFrameInParts = 24 << 10;             // where steps are cut
@@ -121,7 +122,7 @@ class CudaRigidKernels final : public DeviceKernels<Real> {
   unsigned threads(std::int64_t worlds) const {
     if (split_) return kThreadsInParts;
     const std::int64_t each = (worlds + processors_ - 1) / processors_;
-    return unsigned(std::clamp<std::int64_t>((each + 31) / 32 * 32, 32, kMostThreads));
+    return unsigned(std::clamp<std::int64_t>((each + 31) / 32 * 32, 32, kMostThreads<Real>));
   }
   // A GPU sets aside a stack for every thread it could run at the same time.
   void reserve_stacks(int index, const Device& device) {

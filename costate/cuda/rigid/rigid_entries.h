@@ -21,8 +21,11 @@ using Scalar = COSTATE_REAL;
                : "=l"(to)                                                                 \
                : "l"(bytes))
 
-// With the most threads of a block: cuda_rigid.cpp.
-#define COSTATE_ENTRY(threads) extern "C" __global__ void __launch_bounds__(threads)
+// With the most threads of a block (cuda_rigid.cpp), and how many blocks a multiprocessor has room for: in
+// float, other warps to go on with gain more than registers, since all of them wait for memory (docs/cuda.md).
+#define COSTATE_ENTRY(...) extern "C" __global__ void __launch_bounds__(__VA_ARGS__)
+inline constexpr bool kInFloat = sizeof(Scalar) == 4;
+inline constexpr int kMostThreads = kInFloat ? 512 : 384, kBlocks = kInFloat ? 2 : 1;
 
 // A warp takes its branches together (device_pack.h), and the warps of a block keep in step (in_step.h): all
 // of its threads go on if one of them has a world.
@@ -35,14 +38,14 @@ using Scalar = COSTATE_REAL;
   COSTATE_ALLOCATE(memory, scratch);                                                            \
   arena() = {memory, false};
 
-COSTATE_ENTRY(384)
+COSTATE_ENTRY(kMostThreads, kBlocks)
 advance(RigidModel model, size_t scratch, DeviceRun<Scalar> run, const Scalar* from, Scalar* to,
         DeviceTape<Scalar> tape, char* diverged) {
   COSTATE_WORLD
   advance_rigid(model, run, world, from, to, tape, diverged);
 }
 
-COSTATE_ENTRY(384)
+COSTATE_ENTRY(kMostThreads, kBlocks)
 reverse(RigidModel model, size_t scratch, DeviceRun<Scalar> run, DeviceTape<Scalar> tape,
         DeviceCotangents<Scalar> bar) {
   COSTATE_WORLD

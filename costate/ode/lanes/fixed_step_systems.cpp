@@ -1,12 +1,7 @@
 #include "costate/ode/lanes/fixed_step_systems.h"
 
 #include "costate/core/error.h"
-#include "costate/ode/lanes/fixed_step.h"
-#include "costate/ode/lanes/problems/lorenz.h"
-#include "costate/ode/lanes/problems/pendulum.h"
-#include "costate/ode/lanes/problems/projectile.h"
-#include "costate/ode/lanes/problems/van_der_pol.h"
-#include "costate/ode/lanes/velocity_verlet.h"
+#include "costate/ode/lanes/fixed_step_list.h"
 
 namespace costate::ode {
 namespace {
@@ -14,6 +9,7 @@ namespace {
 template <class Rhs, class Method, class Real>
 std::shared_ptr<System<Real>> make(double dt) {
   using Kernel = FixedStep<Rhs, Method>;
+  static_assert(is_listed<Kernel>(), "name it in fixed_step_list.h, which GPUs go by");
   return std::make_shared<LaneSystem<Kernel, Real>>(Kernel::signature(dt));
 }
 
