@@ -140,6 +140,7 @@ struct SplitWork {
   // For the report: steps in which a law's zone or a contact changed, the adjoint's residual, and how fast
   // gaps close; `slowest` in this step.
   std::vector<S> zones;
+  bool follows = false;  // `zones` are those of the step after the run that is transposed
   std::vector<std::int64_t> switches;
   double residual = 0;
   S slowest;
