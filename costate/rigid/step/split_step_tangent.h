@@ -79,7 +79,7 @@ void retake_step(const Stepper& stepper, bool with_tape, OneStep<S>& steps, Step
   see_far(stepper, w);
   mask_t<S> here = steps.begin(mask_t<S>(true));
   for (int i = 0; i < stepper.record_head(); ++i) split.record[std::size_t(i)] = S(split.plain[i]);
-  std::copy_n(split.record.begin(), now.modes.size(), now.modes.begin());
+  std::copy(split.record.begin(), split.record.begin() + std::ptrdiff_t(now.modes.size()), now.modes.begin());
   now.left = whole;
   split.number = S(0);
   const S count = recorded_parts(stepper, split);
