@@ -46,7 +46,8 @@ int main(int argc, char** argv) {
                         {"RK4,   onset = none", Integrator::rk4, Onset::none},
                         {"Euler, default", Integrator::euler, Onset::automatic},
                         {"implicitfast, default", Integrator::implicitfast, Onset::automatic},
-                        {"RK4,   default", Integrator::rk4, Onset::automatic}};
+                        {"RK4,   default", Integrator::rk4, Onset::automatic},
+                        {"adaptive", Integrator::adaptive, Onset::automatic}};
   std::printf("dz(2)/dz0, least and most over %d starts; the physics says -1\n", kStarts);
   std::printf("%-24s", "dt");
   for (double dt : {0.004, 0.002, 0.001, 0.0005}) std::printf("%18g", dt);

@@ -295,13 +295,15 @@ struct ContactExclude {
   int first = -1, second = -1;  // bodies
 };
 
-enum class Integrator { euler, rk4, implicit, implicitfast };
+// adaptive: rk4 in parts whose error is held below a tolerance (step/part_errors.h).
+enum class Integrator { euler, rk4, implicit, implicitfast, adaptive };
 // By the names that files use.
 inline constexpr std::initializer_list<std::pair<const char*, Integrator>> kIntegrators = {
     {"Euler", Integrator::euler},
     {"RK4", Integrator::rk4},
     {"implicit", Integrator::implicit},
-    {"implicitfast", Integrator::implicitfast}};
+    {"implicitfast", Integrator::implicitfast},
+    {"adaptive", Integrator::adaptive}};
 enum class SolverType { newton, cg, pgs };
 enum class ConeType { pyramidal, elliptic };
 
@@ -312,6 +314,7 @@ struct Options {
   Double3 magnetic = {0, -0.5, 0};
   double density = 0, viscosity = 0;
   Integrator integrator = Integrator::euler;
+  double rtol = 1e-6, atol = 1e-9;  // of adaptive
   SolverType solver = SolverType::newton;
   ConeType cone = ConeType::pyramidal;
   double impratio = 1;

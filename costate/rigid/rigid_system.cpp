@@ -130,7 +130,7 @@ class RigidSystem final : public System<Real> {
                 const Activity& active, Workspace& workspace) const override {
     Work<D>& w = dual_work(workspace);
     load_inputs(in, in_dot, w);
-    if (stepper_.hard()) take_plain_step(in, w, workspace);
+    if (stepper_.hard() || stepper_.split) take_plain_step(in, w, workspace);
     take_step(stepper_, w, true);
     load_dual(y_bar, y_bar_dot, w.y_bar.data(), stepper_.states());
     if (bar.u) load_dual(bar.u, bar_dot.u, w.u_bar.data(), stepper_.controls());
@@ -267,7 +267,7 @@ class RigidSystem final : public System<Real> {
   }
   // The step itself. Its new state, not that of the duals, is the one whose tangents they carry: products and
   // sums are contracted otherwise there, and the bits would differ. Hard contact also takes the case of every
-  // point from it.
+  // point from it, and steps that are cut their parts.
   void take_plain_step(const Inputs<Real>& in, Work<D>& duals, Workspace& workspace) const {
     Work<S>& w = prepared(in.p, static_cast<Scratch&>(workspace));
     load_all(in.x, w.x.data(), stepper_.states());
@@ -275,6 +275,7 @@ class RigidSystem final : public System<Real> {
     take_step(stepper_, w, stepper_.hard());
     if (stepper_.hard())
       duals.hard.plain = {w.tape.data() + stepper_.tape_per_evaluation(), w.c.contact.shapes.data()};
+    if (w.split) duals.split->plain = w.split->record.data();
   }
   void load_inputs(const Inputs<Real>& in, const Inputs<Real>& in_dot, Work<D>& w) const {
     load_dual(in.p, in_dot.p, w.p.data(), stepper_.tree.p.size);

@@ -64,6 +64,15 @@ rigid::Onset onset_of(const std::string& word) {
   throw Error({"onset = '" + word + "'", {}, "use 'automatic', 'none' or 'split'"});
 }
 
+rigid::Integrator integrator_of(const std::string& word) {
+  std::string names;
+  for (const auto& [name, integrator] : rigid::kIntegrators) {
+    if (word == name) return integrator;
+    names += (names.empty() ? "'" : ", '") + std::string(name) + "'";
+  }
+  throw Error({"integrator = '" + word + "'", {}, "use one of " + names});
+}
+
 rigid::ContactModel contact_of(const std::string& word) {
   std::string names;
   for (const rigid::ContactParts& known : rigid::kContactModels) {
@@ -90,7 +99,8 @@ void set(Value& to, const std::optional<Value>& given, const char* name, bool ha
 
 SystemHandle load(const std::filesystem::path& file, const std::optional<std::string>& keyframe,
                   bool applied_forces, const Contact& contact, const std::string& onset, Number restitution,
-                  Number rest_speed, Number stiffness, Number damping, std::optional<bool> aware) {
+                  Number rest_speed, Number stiffness, Number damping, std::optional<bool> aware,
+                  const std::optional<std::string>& integrator, Number rtol, Number atol) {
   const std::string path = file.string();
   rigid::SystemOptions options{.applied_forces = applied_forces, .onset = onset_of(onset)};
   if (contact && std::holds_alternative<std::string>(*contact))
@@ -105,6 +115,15 @@ SystemHandle load(const std::filesystem::path& file, const std::optional<std::st
   set(options.hard.aware, aware, "aware", !none && options.contact == rigid::ContactModel::hard, "'hard'");
   return without_gil([&] {
     const auto model = std::make_shared<rigid::Model>(rigid::load(path));
+    if (integrator) model->options.integrator = integrator_of(*integrator);
+    const bool adaptive = model->options.integrator == rigid::Integrator::adaptive;
+    for (const auto& [given, name, to] :
+         {std::tuple{rtol, "rtol", &model->options.rtol}, {atol, "atol", &model->options.atol}}) {
+      if (given && !adaptive)
+        throw Error(
+            {std::string(name) + " has no effect with this integrator", {}, "use integrator='adaptive'"});
+      if (given) *to = *given;
+    }
     if (contact) model->options.contact = !std::holds_alternative<bool>(*contact) || std::get<bool>(*contact);
     const auto initial = keyframe ? rigid::initial_state(*model, *keyframe) : rigid::initial_state(*model);
     const auto system = made_once(file.filename().string(), initial, [model, options]<class Real>() {
@@ -357,7 +376,7 @@ void bind_models(nb::module_& m) {
       "load", &load, "path"_a, nb::kw_only(), "keyframe"_a = nb::none(), "applied_forces"_a = false,
       "contact"_a = nb::none(), "onset"_a = "automatic", "restitution"_a = nb::none(),
       "rest_speed"_a = nb::none(), "stiffness"_a = nb::none(), "damping"_a = nb::none(),
-      "aware"_a = nb::none(),
+      "aware"_a = nb::none(), "integrator"_a = nb::none(), "rtol"_a = nb::none(), "atol"_a = nb::none(),
       "A System from an MJCF or URDF file.\n\n"
       "state      'q' (positions, as MuJoCo's qpos), 'v', 'act'\n"
       "control    'ctrl', one per actuator; with applied_forces also 'qfrc', one force per degree of "
@@ -373,7 +392,10 @@ void bind_models(nb::module_& m) {
       "the "
       "m/s below which a body stays (0.05)\n"
       "stiffness, damping       of 'penalty': N/m (1e4) and s/m (0)\n"
-      "aware      of 'hard': gradients that can leave a contact at rest (False)");
+      "aware      of 'hard': gradients that can leave a contact at rest (False)\n"
+      "integrator 'Euler', 'implicitfast', 'RK4', or 'adaptive': parts of steps whose error is held below "
+      "rtol "
+      "(1e-6) and atol (1e-9); None: the file's");
   r.def("control_range", &control_range, "system"_a,
         "(lower, upper) of every control, infinite where there is no limit.");
   r.def(

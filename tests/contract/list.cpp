@@ -22,6 +22,7 @@
 #include "costate/system/program/program_system.h"
 #include "tests/md/models.h"
 #include "tests/mpm/models.h"
+#include "tests/rigid/contact/tumbling.h"
 #include "tests/rigid/models.h"
 #include "tests/soft/near_start.h"
 #include "tests/system/contract.h"
@@ -142,41 +143,6 @@ void add_closed_loops(std::vector<Listed>& list) {
 
 // --- rigid bodies ------------------------------------------------------------------------------------------
 
-// A ball and a brick over a floor, a finger's breadth apart. No two geoms have the same friction: the larger
-// one counts.
-rigid::Model over_a_floor(rigid::Integrator integrator) {
-  rigid::Spec spec("ball and brick");
-  spec.options.integrator = integrator;
-  spec.options.timestep = 0.004;
-  spec.world.plane("floor");
-  spec.world.last_geom().friction = {0.3, 0.01, 0.002};
-  auto& ball = spec.world.body("ball", {0, 0, 0.1}).free().sphere("ball", {0, 0, 0}, 0.1);
-  ball.last_geom().friction = {0.4, 0.02, 0.001};
-  auto& brick =
-      spec.world.body("brick", {0.22, 0.01, 0.06}).free().box("brick", {0, 0, 0}, {0.1, 0.08, 0.06});
-  brick.last_geom().friction = {0.5, 0.03, 0.004};
-  return rigid::compile(spec);
-}
-
-// Near the floor and into it, tilted, sliding and spinning; other contacts are made with every seed.
-template <class Real>
-Arguments<Real> tumbling(const rigid::Model& model, const Rollout<Real>& rollout, unsigned seed) {
-  Arguments<Real> at = rollout.arguments();
-  std::vector<double> x = rigid::initial_state(model);
-  unsigned drawn = 0;
-  const auto random = [&](double scale) { return scale * (2 * uniform(seed, 0, drawn++) - 1); };
-  for (std::size_t body = 0; body < 2; ++body) {
-    double* q = x.data() + 7 * body;
-    double* v = x.data() + 14 + 6 * body;
-    q[2] += random(2e-3);
-    for (int k = 4; k < 7; ++k) q[k] = random(0.02);
-    for (int k = 0; k < 3; ++k) v[k] = random(0.5), v[k + 3] = random(2);
-  }
-  at.x0.assign(x.begin(), x.end());
-  for (std::size_t i = 0; i < at.controls.size(); ++i) at.controls[i] = static_cast<Real>(random(0.2));
-  return at;
-}
-
 struct ContactCase {
   std::string name, model;
   rigid::SystemOptions options;
@@ -220,11 +186,10 @@ void add_rigid_bodies(std::vector<Listed>& list) {
                     1e-12,
                     1e-13,
                     5e-5},
-        // Rounding: of 200 such states half are below 1.3e-6, and one is at 2.0e-5.
+        ContactCase{"adaptive", "convex", {}, rigid::Integrator::adaptive},
         ContactCase{.name = "event",
         .model = "event",
-        .options = {.contact = ContactModel::event, .impact = {.restitution = 0.5}},
-        .dot_gate_in_float = 3e-5},
+        .options = {.contact = ContactModel::event, .impact = {.restitution = 0.5}}},
         ContactCase{"penalty", "penalty", {.contact = ContactModel::penalty}},
         ContactCase{"hard",
                     "hard",
@@ -236,31 +201,35 @@ void add_rigid_bodies(std::vector<Listed>& list) {
     const char* onset = c.options.onset == rigid::Onset::none    ? "none"
                         : c.options.onset == rigid::Onset::split ? "split"
                                                                  : "automatic";
-    list.push_back(
-        {"contact_" + c.name,
-         {"rigid::make_system", "rigid::ContactModel::" + c.model, std::string("rigid::Onset::") + onset},
-         [c] {
-           rigid::Model model = over_a_floor(c.integrator);
-           model.options.noslip_iterations = c.noslip;
-           const auto states = [&](const auto& rollout, unsigned seed) {
-             return tumbling(model, rollout, seed);
-           };
-           expect_contract(rigid::make_system<double>(model, c.options), {.states = states,
-                                                                          .steps = 6,
-                                                                          .hold = 3,
-                                                                          .long_steps = 50,
-                                                                          .seeds = 6,
-                                                                          .dot_gate = c.dot_gate,
-                                                                          .transpose_gate = c.gate,
-                                                                          .smooth = false});
-           expect_contract(rigid::make_system<float>(model, c.options), {.states = states,
-                                                                         .steps = 6,
-                                                                         .hold = 3,
-                                                                         .long_steps = 0,
-                                                                         .dot_gate = c.dot_gate_in_float,
-                                                                         .transpose_gate = 1e-3,
-                                                                         .smooth = false});
-         }});
+    const char* integrator = c.integrator == rigid::Integrator::adaptive ? "adaptive"
+                             : c.integrator == rigid::Integrator::rk4    ? "rk4"
+                                                                         : "euler";
+    list.push_back({"contact_" + c.name,
+                    {"rigid::make_system", "rigid::ContactModel::" + c.model,
+                     std::string("rigid::Onset::") + onset, std::string("rigid::Integrator::") + integrator},
+                    [c] {
+                      rigid::Model model = rigid::test::over_a_floor(c.integrator);
+                      model.options.noslip_iterations = c.noslip;
+                      const auto states = [&](const auto& rollout, unsigned seed) {
+                        return rigid::test::tumbling(model, rollout, seed);
+                      };
+                      expect_contract(rigid::make_system<double>(model, c.options), {.states = states,
+                                                                                     .steps = 6,
+                                                                                     .hold = 3,
+                                                                                     .long_steps = 50,
+                                                                                     .seeds = 6,
+                                                                                     .dot_gate = c.dot_gate,
+                                                                                     .transpose_gate = c.gate,
+                                                                                     .smooth = false});
+                      expect_contract(rigid::make_system<float>(model, c.options),
+                                      {.states = states,
+                                       .steps = 6,
+                                       .hold = 3,
+                                       .long_steps = 0,
+                                       .dot_gate = c.dot_gate_in_float,
+                                       .transpose_gate = 1e-3,
+                                       .smooth = false});
+                    }});
   }
 }
 

@@ -331,6 +331,9 @@ TEST_P(DeviceRigid, RefusesWhatHasNoKernels) {
   refused(ant, {.contact = ContactModel::hard}, "contact = \"hard\"", "convex, penalty or event");
   refused(rigid::load(std::string(COSTATE_SCENES) + "/box_stack.xml"), {.onset = Onset::none},
           "contact of a plane with a box", "spheres, capsules and planes");
+  rigid::Model adaptive = walker("hopper");
+  adaptive.options.integrator = rigid::Integrator::adaptive;
+  refused(adaptive, {}, "integrator = adaptive", "use RK4");
 }
 
 INSTANTIATE_TEST_SUITE_P(On, DeviceRigid, testing::Values("host:0", "cuda:0"),

@@ -12,7 +12,6 @@ pytestmark = pytest.mark.skipif(bool(MISSING), reason="pip install mujoco robosu
 # What does not step as MuJoCo's, by the end of the file's name, and why.
 MESHES = "which of several nearly parallel faces of a mesh touches"
 OFF = {
-    "grippers/jaco_three_finger_gripper.xml": MESHES,
     "grippers/fourier_left_hand.xml": MESHES,
     "grippers/fourier_right_hand.xml": MESHES,
     "grippers/robotiq_gripper_140.xml": MESHES,

@@ -128,6 +128,22 @@ def test_an_elastic_wall_turns_the_start_around(tmp_path, contact):
     assert g.x0[0] == pytest.approx(-1, abs=1e-12)
 
 
+def test_adaptive_steps_hold_a_tolerance_whatever_dt_is(tmp_path):
+    file = tmp_path / "ball.xml"
+    file.write_text(BALL)
+    for dt in (0.008, 0.002):
+        s = costate.rigid.load(file, integrator="adaptive", rtol=1e-6)
+        _, g = s.rollout(round(2 / dt)).value_and_grad({"q": [0.7031], "v": [-1.0]}, p={"dt": dt}, loss=costate.loss.final_value("q"))
+        # MuJoCo's default contact: minus the ratio of the speeds after and before the impact.
+        assert g.x0[0] == pytest.approx(-0.136, abs=2e-3)
+    with pytest.raises(costate.Error, match="rtol has no effect"):
+        costate.rigid.load(file, rtol=1e-6)
+    with pytest.raises(costate.Error, match="'implicitfast', 'adaptive'"):
+        costate.rigid.load(file, integrator="verlet")
+    with pytest.raises(costate.Error, match="tolerance is positive"):
+        costate.rigid.load(file, integrator="adaptive", atol=0.0).rollout(1)
+
+
 def test_contact_models_have_names(tmp_path):
     file = tmp_path / "ball.xml"
     file.write_text(BALL)

@@ -133,6 +133,7 @@ void refuse_on_device(const Stepper& stepper, const std::string& device) {
   const auto refuse = [&](const std::string& what, const std::string& advice) {
     throw Error({what + " has no kernels for " + device, {}, advice + ", or use device = \"cpu\""});
   };
+  if (stepper.adaptive) refuse("integrator = adaptive", "use RK4");
   if (stepper.constraints.noslip > 0 && stepper.constraints.rows > 0)
     refuse("a model with noslip iterations", "set noslip_iterations = 0");
   const rigid::ContactParts& parts = parts_of(stepper.constraints.contact);

@@ -22,6 +22,7 @@ decltype(auto) with_integrator(Integrator integrator, const F& f) {
     case Integrator::implicitfast:
       return f(ImplicitFast{});
     case Integrator::rk4:
+    case Integrator::adaptive:  // parts of split steps
       return f(Rk4{});
     case Integrator::implicit:
       break;

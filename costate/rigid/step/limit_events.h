@@ -60,13 +60,13 @@ S limit_gap(const GroupInput<S>& in, int row, const Data<S>& d) {
 template <class S>
 S limit_rate(const GroupInput<S>& in, int row, const S* v, const Data<S>& d) {
   if (in.g.kind == GroupKind::tendon_limit) {
-    const S stretches = held(tendon_velocity(in.tree.tendons[std::size_t(in.g.index)], d, v));
+    const S stretches = tendon_velocity(in.tree.tendons[std::size_t(in.g.index)], d, v);
     return row == 0 ? stretches : -stretches;
   }
   S J[kMostLimitNumbers], rate(0);
   joint_limit_row(in, row, d, J);
   const std::size_t n = in.g.dofs.size();
-  for (std::size_t a = 0; a < n; ++a) rate += held(J[std::size_t(row) * n + a]) * held(v[in.g.dofs[a]]);
+  for (std::size_t a = 0; a < n; ++a) rate += J[std::size_t(row) * n + a] * v[in.g.dofs[a]];
   return rate;
 }
 

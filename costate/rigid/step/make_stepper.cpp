@@ -24,6 +24,17 @@ void refuse_nonsense(const SystemOptions& options) {
   expect(options.penalty.damping >= 0, "damping", options.penalty.damping, "damping is not negative");
 }
 
+void refuse_tolerances(const Options& options, Onset onset) {
+  for (const auto& [name, value] : {std::pair{"rtol", options.rtol}, {"atol", options.atol}})
+    if (!(value > 0)) throw Error({std::string(name) + " = " + number(value), {}, "a tolerance is positive"});
+  if (onset == Onset::none)
+    throw Error(
+        {"integrator = adaptive holds the error of parts between contacts, and onset = none does not cut "
+         "there",
+         {},
+         "use onset = automatic, or RK4"});
+}
+
 // What the model asks for and the dynamics do not have.
 void refuse_unsupported(const Model& model) {
   refuse_unknown_pairs(model);
@@ -103,6 +114,7 @@ std::vector<std::vector<Stepper::Damper>> list_dampers(const Model& model, const
 Stepper make_stepper(const Model& model, const SystemOptions& options, Signature& signature) {
   refuse_nonsense(options);
   refuse_unsupported(model);
+  if (model.options.integrator == Integrator::adaptive) refuse_tolerances(model.options, options.onset);
   signature.state("q", model.nq).state("v", model.nv);
   if (model.na > 0) signature.state("act", model.na);
   if (model.nu() > 0) signature.control("ctrl", model.nu());
@@ -112,17 +124,20 @@ Stepper make_stepper(const Model& model, const SystemOptions& options, Signature
       make_tree(model, add_parameters(model, signature, {options.contact, options.impact, options.penalty}));
   limit_parameters(signature);
   s.constraints = make_constraints(model, s.tree);
-  s.integrator = model.options.integrator;
+  s.adaptive = model.options.integrator == Integrator::adaptive;
+  s.integrator = s.adaptive ? Integrator::rk4 : model.options.integrator;
+  s.rtol = model.options.rtol;
+  s.atol = model.options.atol;
   s.applied_forces = options.applied_forces;
   s.constraints.contact = options.contact;
   s.constraints.rest_speed = options.impact.rest_speed;
   s.constraints.hard = options.hard;
   // Feet that chatter meet the ground in nearly every step: a gradient through each of these impacts is exact
   // and grows until it carries no signal, and robots learn by those of the time grid.
-  const bool chosen = options.onset == Onset::automatic && model.nu() == 0;
+  const bool chosen = options.onset == Onset::automatic && (model.nu() == 0 || s.adaptive);
   const bool cut = chosen || options.onset == Onset::split || parts_of(options.contact).impacts;
   if (cut && options.contact == ContactModel::convex) list_limit_events(s.constraints);
-  s.split = cut && !s.hard() && s.constraints.events() > 0;
+  s.split = cut && !s.hard() && (s.constraints.events() > 0 || s.adaptive);
   // With `event` only impacts of round shapes are taken one by one: a box that falls flat has one impact, and
   // a sequence of corners is another thing. With springs no points that may leap: one that is gone would
   // pull.

@@ -89,7 +89,7 @@ template <class S>
 S gravity_of(const Stepper& stepper, const StepWork<S>& w) {
   S square(value_t<S>(1e-30));
   for (int i = 0; i < 3; ++i) {
-    const S g = held(w.p[stepper.tree.p.gravity + i]);
+    const S g = w.p[stepper.tree.p.gravity + i];
     square += g * g;
   }
   return sqrt(square);
@@ -138,9 +138,9 @@ S point_length(const Stepper& stepper, std::size_t row, int rows, const ContactS
   S h = smooth_length(s, rate, depth);
   h = select(damped & !later, min(h, S(T(kFirstShare)) / max(s.root, s.k.B)), h);
   mask_t<S> pushes(false);
-  each_edge<S>(stepper.constraints, row, rows, w.c, [&](std::size_t at, const S& edge, const S& a) {
-    const S phi = held(edge), fall = split.edges[at] - phi;
-    const S guess = (S(1) - s.d.value) * (s.k.K * s.d.value * rate + s.k.B * held(a));
+  each_edge<S>(stepper.constraints, row, rows, w.c, [&](std::size_t at, const S& phi, const S& a) {
+    const S fall = split.edges[at] - phi;
+    const S guess = (S(1) - s.d.value) * (s.k.K * s.d.value * rate + s.k.B * a);
     const S slope = select(later, fall / nonzero(split.before), guess);
     const mask_t<S> on = worlds & (phi > S(0));
     const mask_t<S> changes =
@@ -172,7 +172,7 @@ S whole_parts(const S& x) {
 template <class S>
 S rate_of(const ConstraintGroup& g, const S* J, const S* v) {
   S rate(0);
-  for (std::size_t a = 0; a < g.dofs.size(); ++a) rate += held(J[a]) * held(v[g.dofs[a]]);
+  for (std::size_t a = 0; a < g.dofs.size(); ++a) rate += J[a] * v[g.dofs[a]];
   return rate;
 }
 
@@ -181,7 +181,7 @@ template <class S>
 void choose_length(const Stepper& stepper, const mask_t<S>& worlds, StepWork<S>& w, SplitWork<S>& split) {
   using T = value_t<S>;
   const Constraints& cons = stepper.constraints;
-  const S dt = held(w.p[stepper.tree.p.whole_dt]);
+  const S dt = w.p[stepper.tree.p.whole_dt];
   const S *v = w.x.data() + stepper.tree.nq, *J = w.c.J.data();
   S h = S(T(1e30));
   // Of the event k, whose normal row is `row` of a group; `rows` push with it.
@@ -189,7 +189,7 @@ void choose_length(const Stepper& stepper, const mask_t<S>& worlds, StepWork<S>&
     const mask_t<S> touches = worlds & (split.now.modes[std::size_t(k)] > S(0));
     if (!any(touches)) return;
     const S rate = rate_of(g, J + g.jacobian + row * int(g.dofs.size()), v);
-    const S depth = held(max(S(0), -split.gap[std::size_t(k)]));
+    const S depth = max(S(0), -split.gap[std::size_t(k)]);
     const ContactSpring<S> spring = spring_at(depth);
     const mask_t<S> on = touches & moves(spring, rate, depth, gravity_of(stepper, w), dt);
     if (!any(on)) return;
@@ -212,7 +212,7 @@ void choose_length(const Stepper& stepper, const mask_t<S>& worlds, StepWork<S>&
   each_limit(cons, [&](std::size_t event, const ConstraintGroup& g, int row) {
     look(int(event), g, row, 1, [&](const S& depth) { return spring_of(stepper, g, w, depth, dt); });
   });
-  set_where(worlds, S(1) / whole_parts(held(split.now.left) / held(h)), split.now.length);
+  set_where(worlds, S(1) / whole_parts(split.now.left / h), split.now.length);
 }
 
 // For models whose integrator is not rk4: where some point or limit that begins a part in contact is not at
@@ -221,11 +221,11 @@ template <class S>
 mask_t<S> some_point_moves(const Stepper& stepper, const mask_t<S>& worlds, const StepWork<S>& w,
                            const SplitWork<S>& split) {
   mask_t<S> out(false);
-  const S dt = held(w.p[stepper.tree.p.whole_dt]);
+  const S dt = w.p[stepper.tree.p.whole_dt];
   const auto look = [&](std::size_t k, const auto& spring_at) {
     const mask_t<S> touches = worlds & (split.now.modes[k] > S(0));
     if (!any(touches)) return;
-    const S depth = held(max(S(0), -split.gap[k])), rate = held(split.rates[k]);
+    const S depth = max(S(0), -split.gap[k]), rate = split.rates[k];
     out = out | (touches & moves(spring_at(depth), rate, depth, gravity_of(stepper, w), dt));
   };
   for (const TouchingPair& pair : stepper.constraints.pairs) {

@@ -52,7 +52,7 @@ mask_t<S> something_moves(const Stepper& stepper, const mask_t<S>& worlds, const
                           const SplitWork<S>& split) {
   S fastest(0), holds(0);
   for (int i = 0; i < stepper.tree.nv; ++i)
-    fastest = max(fastest, abs(held(split.now.x[std::size_t(stepper.tree.nq + i)])));
+    fastest = max(fastest, abs(split.now.x[std::size_t(stepper.tree.nq + i)]));
   for (const S& mode : split.now.modes) holds = select(mode > S(0), S(1), holds);
   const mask_t<S> moves = worlds & ((fastest > S(value_t<S>(kStillSpeed))) | (holds == S(0)));
   return stepper.graded() ? moves | some_point_moves(stepper, worlds & !moves, w, split) : moves;

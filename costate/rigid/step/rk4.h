@@ -20,6 +20,12 @@
 // would see (split_step.h). The transpose is that of x(s), with respect to x, u, p, s and h: the stages in
 // reverse.
 //
+// Error estimate, for integrator = adaptive (part_errors.h). The rates at the end, k_5 = f(x+), and k_4
+// differ by O(h^3), so that weights (1/6, 1/3, 1/3, 1/15, 1/10) on k_1 to k_5 give a second solution, of third
+// order:
+//
+//   e = h/10 (k_4 - k_5) = O(h^4)
+//
 // [1] Hairer, Norsett, Wanner: Solving ordinary differential equations I, 2nd ed., 1993.
 // Tests: tests/rigid/rigid_system_test.cpp, parity_test.cpp; the dense output:
 // tests/rigid/contact/split_test.cpp.
@@ -139,6 +145,31 @@ struct Rk4 {
   static void step(const Stepper& stepper, StepWork<S>& w, bool) {
     take_stage(stepper, w, 0);
     other_stages(stepper, w);
+  }
+
+  // The error of a step that has just been taken, relative to what is allowed: the largest of
+  //   |e| / (atol + rtol)            of positions, in m and rad
+  //   |e| / (atol + rtol |v|)        of velocities, and of activations
+  template <class S>
+  static S error(const Stepper& stepper, StepWork<S>& w) {
+    using T = value_t<S>;
+    const Tree& t = stepper.tree;
+    const S *v = w.y.data() + t.nq, *act = v + t.nv;
+    const StageRates<S> last = rates_of(stepper, w, 3);
+    const S h = w.p[t.p.dt];
+    evaluate<S>(stepper, w.p.data(), state_in<S>(stepper, w.y.data(), w.u.data()), nullptr, w);
+    lie_rates(t, h, static_cast<const S*>(w.mean_v.data()), v, w.from_v.data());
+    S worst(0);
+    const auto look = [&](const S& k4, const S& k5, const S& size) {
+      const S allowed = S(T(stepper.atol)) + S(T(stepper.rtol)) * abs(size);
+      worst = max(worst, abs(k4 - k5) / allowed);
+    };
+    for (int i = 0; i < t.nv; ++i) {
+      look(last.position[i], w.from_v[i], S(1));
+      look(last.velocity[i], w.d.qacc[i], v[i]);
+    }
+    for (int i = 0; i < t.na; ++i) look(last.activation[i], w.d.act_dot[i], act[i]);
+    return S(T(0.1)) * h * worst;
   }
 
   // The stages again, from the tape.

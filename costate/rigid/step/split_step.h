@@ -122,9 +122,12 @@ struct SplitWork {
   // the length of that part, 0: none; of each point, which part of the step its edges are of, counted from 1.
   std::vector<S> rates, next_rates, cut_rates, edges, edges_of;
   S before;
+  S suggested, again;  // part_errors.h: the longest next part, s; 1: this part has been too long before
   std::vector<S> record, tapes;  // of the step (step.h)
-  std::vector<S> scratch_tape;   // of a part that is taken again, or by Stepper::by_rk4
-  std::vector<S> end;            // of one step
+  // Of duals only, set before every step: the record of the plain step (split_step_tangent.h).
+  const plain_t<S>* plain = nullptr;
+  std::vector<S> scratch_tape;  // of a part that is taken again, or by Stepper::by_rk4
+  std::vector<S> end;           // of one step
 
   // The transpose: all parts of each world's step, of which `number` is next, and cotangents.
   std::array<Part, kMostParts + 1> parts;
@@ -137,6 +140,7 @@ struct SplitWork {
   // For the report: steps in which a law's zone or a contact changed, the adjoint's residual, and how fast
   // gaps close; `slowest` in this step.
   std::vector<S> zones;
+  bool follows = false;  // `zones` are those of the step after the run that is transposed
   std::vector<std::int64_t> switches;
   double residual = 0;
   S slowest;
@@ -149,7 +153,8 @@ struct SplitWork {
 };
 
 // As step and step_vjp of step.h. The tape: those of the first parts, and the record. split.switches holds a
-// 0 for each world whose step was cut, besides split.residual and split.slowest_event; duals notice nothing.
+// 0 for each world whose step was cut, besides split.residual and split.slowest_event; duals notice nothing,
+// and need split.plain.
 template <class S>
 void split_step(const Stepper& stepper, StepWork<S>& w, SplitWork<S>& split, bool with_tape);
 template <class S>

@@ -1,6 +1,7 @@
 // Bodies of split_step.h, compiled once for each scalar in split_step_*.cpp.
 #pragma once
 
+#include "costate/rigid/step/part_errors.h"
 #include "costate/rigid/step/part_method.h"
 #include "costate/rigid/step/split_step_cut.h"
 
@@ -41,6 +42,7 @@ void begin_parts(const Stepper& stepper, const mask_t<S>& worlds, StepWork<S>& w
   set_where(worlds, S(1), split.now.part);
   set_where(worlds, S(1), split.now.most);
   set_where(worlds, S(0), split.shortened);
+  set_where(worlds, S(0), split.again);
   if (!stepper.by_rk4) return;
   const mask_t<S> moves = something_moves(stepper, worlds & rk4_follows(stepper, w), w, split);
   set_where(worlds, select(moves, S(1), S(0)), split.now.moved);
@@ -52,6 +54,7 @@ void begin_steps(const Stepper& stepper, const mask_t<S>& worlds, const S& whole
   for (S* count : {&split.number, &split.events, &split.slow, &split.leaps, &split.before})
     set_where(worlds, S(0), *count);
   set_where(worlds, whole, split.now.left);
+  set_where(worlds, S(value_t<S>(1e30)), split.suggested);
   for (S& s : split.settled) set_where(worlds, S(0), s);
   for (S& part : split.edges_of) set_where(worlds, S(0), part);
   modes_of(stepper, worlds, split.gap, split.now.modes);
@@ -106,7 +109,7 @@ void end_plain_parts(const Stepper& stepper, const mask_t<S>& worlds, StepWork<S
   record_parts(stepper, worlds, &w.y, split);
   copy_where(worlds, static_cast<const S*>(split.next_gap.data()), split.gap.size(), split.gap.data());
   copy_where(worlds, static_cast<const S*>(split.next_rates.data()), split.rates.size(), split.rates.data());
-  set_where(worlds, held(now.length * now.left), split.before);
+  set_where(worlds, now.length * now.left, split.before);
   set_where(worlds, rest<S>(now) * now.left, now.left);
   begin_parts(stepper, worlds, w, split);
 }
@@ -120,12 +123,13 @@ void take_part(const Stepper& stepper, const Stepper& method, const mask_t<S>& w
   std::copy(now.x.begin(), now.x.end(), w.x.begin());
   std::copy(now.modes.begin(), now.modes.end(), w.c.contact.modes.begin());
   w.p[dt] = now.length * now.left;
-  if (!stepper.graded() || method.integrator != Integrator::rk4)
-    return step(method, w, with_tape || is_dual<S>);
+  if (!(stepper.graded() || stepper.adaptive) || method.integrator != Integrator::rk4)
+    return step(method, w, with_tape);
   first_stage(method, w);
-  const mask_t<S> first_try = worlds & (split.shortened == S(0));
-  if (any(first_try))
-    choose_length(stepper, first_try & (split.number < S(value_t<S>(kMostParts))), w, split);
+  const mask_t<S> first_try =
+      worlds & (split.shortened == S(0)) & (split.again == S(0)) & (split.number < S(value_t<S>(kMostParts)));
+  if (any(first_try) && stepper.graded()) choose_length(stepper, first_try, w, split);
+  if (any(first_try) && stepper.adaptive) heed_suggestion(first_try, split);
   w.p[dt] = now.length * now.left;
   other_stages(method, w);
 }
@@ -166,19 +170,19 @@ void advance_parts(const Stepper& stepper, const Stepper& method, const mask_t<S
   const bool own = &method == &stepper;
   if (!own) w.tape.lie_at(split.scratch_tape.data());
   take_part(stepper, method, worlds, with_tape && own, w, split);
+  mask_t<S> trying = worlds & (split.shortened == S(0));
+  if (stepper.adaptive)
+    trying = trying & !too_long(method, trying & (split.number < S(value_t<S>(kMostParts))), w, split);
   gaps_at(stepper, static_cast<const S*>(w.y.data()), w, split.next_gap.data());
   if (stepper.by_rk4)
     point_rates(stepper, static_cast<const S*>(w.y.data()), split.next_gap, w, split.next_rates);
-  const mask_t<S> trying = worlds & (split.shortened == S(0));
   mask_t<S> ends(false);
-  const mask_t<S> found = find_events(stepper, method, worlds, trying, w, split, ends);
+  const mask_t<S> ready = worlds & (split.again == S(0)),
+                  found = find_events(stepper, method, ready, trying, w, split, ends);
   const mask_t<S> plain = trying & !found, over = plain & (now.length == S(1));
   const mask_t<S> cut = (found & !ends) | shorten(ends, split);
   if (with_tape && own) steps.keep_tape(plain | cut);
-  if (any(cut)) {
-    tangent_of_cut(method, cut, w, split);
-    end_cut_parts(stepper, cut, w, split);
-  }
+  if (any(cut)) end_cut_parts(stepper, cut, w, split);
   const mask_t<S> goes_on = plain & !over;
   if (any(goes_on)) end_plain_parts(stepper, goes_on, w, split);
   if (any(over)) {
@@ -218,18 +222,6 @@ void take_steps(const Stepper& stepper, bool with_tape, Steps& steps, StepWork<S
     if (any(moved)) advance_parts(stepper, *stepper.by_rk4, moved, whole, with_tape, steps, active, w, split);
   }
   w.p[dt] = whole;
-}
-
-template <class S>
-void split_step(const Stepper& stepper, StepWork<S>& w, SplitWork<S>& split, bool with_tape) {
-  OneStep<S> steps{stepper, w, split};
-  std::copy(w.x.begin(), w.x.end(), split.lambda.begin());
-  take_steps(stepper, with_tape, steps, w, split);
-  std::copy(split.lambda.begin(), split.lambda.end(), w.x.begin());
-  std::copy(split.end.begin(), split.end.end(), w.y.begin());
-  if (!with_tape) return;
-  std::copy(split.tapes.begin(), split.tapes.end(), w.tape.begin());
-  std::copy(split.record.begin(), split.record.end(), w.tape.begin() + std::ptrdiff_t(split.tapes.size()));
 }
 
 template <class S>

@@ -18,8 +18,7 @@ S quadratic_zero(const S& lo, const S& f_lo, const S& t, const S& f, const S& hi
           A = (d2 - d1) / nonzero(hi - lo);
   const S B = d1 + A * (t - lo);
   const S square = B * B - S(4) * A * f;
-  const mask_t<S> real = square > S(0);  // the root of a Dual has no tangent at zero
-  const S root = select(real, sqrt(select(real, square, S(1))), S(0));
+  const S root = sqrt(max(square, S(0)));
   return t - S(2) * f / nonzero(select(B < S(0), B - root, B + root));
 }
 
@@ -66,8 +65,7 @@ void find_cut(const Stepper& stepper, const mask_t<S>& found, const mask_t<S>& r
   using T = value_t<S>;
   const S tolerance(T(sizeof(T) == 8 ? 1e-14 : 1e-7)), half(T(0.5));
   const S sign = select(pick(split.now.modes, split.now.event) > S(0), S(-1), S(1));
-  // Tangents have no part in the search.
-  const auto f_of = [&](const std::vector<S>& gap) { return held(sign * pick(gap, split.now.event)); };
+  const auto f_of = [&](const std::vector<S>& gap) { return sign * pick(gap, split.now.event); };
   const auto try_at = [&](const S& t) {
     state_within(stepper, w, t, split.y.data());
     gaps_at(stepper, static_cast<const S*>(split.y.data()), w, split.cut_gap.data());
@@ -171,22 +169,6 @@ void gap_cotangent(const Stepper& stepper, const S& events, const Wanted& wanted
 template <class S>
 mask_t<S> cut_moves(const typename SplitWork<S>::Part& now, const S& rate) {
   return (rate != S(0)) & (now.part > S(0)) & (now.part < now.most);
-}
-
-// The tangent of now.part, by the implicit function theorem; split.y moves with it.
-template <class S>
-void tangent_of_cut(const Stepper& stepper, const mask_t<S>& found, StepWork<S>& w, SplitWork<S>& split) {
-  if constexpr (is_dual<S>) {
-    const S gap = pick(split.cut_gap, split.now.event);
-    gap_cotangent(stepper, select(found, split.now.event, S(-1)), {nullptr, nullptr, false}, w, split);
-    w.part = split.now.part;
-    const S rate = S(rate_within(stepper, w, static_cast<const S*>(split.gap_x.data())).v);
-    w.part = S(1);
-    const mask_t<S> moves = found & cut_moves(split.now, rate);
-    set_where(moves, split.now.part - (gap - held(gap)) / nonzero(rate), split.now.part);
-    state_within(stepper, w, split.now.part, split.y.data());
-    gaps_at(stepper, static_cast<const S*>(split.y.data()), w, split.cut_gap.data());
-  }
 }
 
 }  // namespace costate::rigid

@@ -48,8 +48,8 @@ SplitWork<S>::SplitWork(const Stepper& stepper)
   make(now);
   for (Part& part : parts) make(part);
   activity.parameters.resize(std::size_t(stepper.tree.p.field_of.back()) + 1);
-  number = events = slow = leaps = shortened = before = left_bar = slowest = ties = exhausted = cuts =
-      coarse = S(0);
+  number = events = slow = leaps = shortened = before = suggested = again = left_bar = slowest = ties =
+      exhausted = cuts = coarse = S(0);
 }
 
 // What is left after a part, relative to what was.

@@ -1,7 +1,7 @@
 // Bodies of the transposes of split_step.h, compiled once for each scalar in split_step_*.cpp.
 #pragma once
 
-#include "costate/rigid/step/split_step_body.h"
+#include "costate/rigid/step/split_step_tangent.h"
 
 namespace costate::rigid {
 

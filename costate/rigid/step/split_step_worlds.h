@@ -244,7 +244,7 @@ struct Columns {
       for (std::size_t row = 0; row < split.zones.size(); ++row)
         zone_changed |= lane(split.zones[row], l) != lane(w.c.zone[row], l);
       note_transposed(l, k, lane(in_parts, l) > 0, w, split);
-      if (zone_changed && done > 0) split.switches.push_back(k + 1);
+      if (zone_changed && (done > 0 || split.follows)) split.switches.push_back(k + 1);
       ++ended[l];
     });
     for (std::size_t row = 0; row < split.zones.size(); ++row)

@@ -28,6 +28,8 @@ struct Stepper {
   int evaluations = 1;          // of the accelerations in a step
   bool applied_forces = false;  // controls end with a force for each dof
   bool split = false;           // where contacts begin and end: split_step.h
+  bool adaptive = false;        // parts are as short as these tolerances ask: part_errors.h
+  double rtol = 0, atol = 0;
   // The same model with rk4, for the parts of a split step in which something moves (part_method.h); null:
   // this is it, or all parts are the integrator's own.
   std::shared_ptr<const Stepper> by_rk4 = {};
@@ -128,6 +130,10 @@ template <class S>
 void first_stage(const Stepper& stepper, StepWork<S>& w);
 template <class S>
 void other_stages(const Stepper& stepper, StepWork<S>& w);
+
+// Right after a step of rk4: its estimated error relative to Stepper::rtol and atol (part_errors.h).
+template <class S>
+S step_error(const Stepper& stepper, StepWork<S>& w);
 
 // Right after `step`: the state after the part s of it.
 template <class S>

@@ -23,6 +23,11 @@ void other_stages(const Stepper& stepper, StepWork<S>& w) {
 }
 
 template <class S>
+S step_error(const Stepper& stepper, StepWork<S>& w) {
+  return Rk4::error(stepper, w);
+}
+
+template <class S>
 void state_within(const Stepper& stepper, StepWork<S>& w, const S& s, S* out) {
   with_integrator(stepper.integrator, [&](auto method) { method.within(stepper, w, s, out); });
 }

@@ -5,6 +5,7 @@ namespace costate::rigid {
 template void step(const Stepper&, StepWork<NativePack<float>>&, bool);
 template void first_stage(const Stepper&, StepWork<NativePack<float>>&);
 template void other_stages(const Stepper&, StepWork<NativePack<float>>&);
+template NativePack<float> step_error(const Stepper&, StepWork<NativePack<float>>&);
 template void state_within(const Stepper&, StepWork<NativePack<float>>&, const NativePack<float>&,
                            NativePack<float>*);
 template NativePack<float> rate_within(const Stepper&, StepWork<NativePack<float>>&,

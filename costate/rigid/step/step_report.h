@@ -31,7 +31,9 @@ class StepReport {
 
   // Before the transposes of the steps up to `last`. Those of a rollout come from its last step to its first.
   void begin(std::int64_t last, SplitWork<S>* split) {
-    if (last + 1 == lowest_) return;
+    const bool follows = last + 1 == lowest_;
+    if (split) split->follows = follows;
+    if (follows) return;
     watch_.forget();
     if (!split) return;
     split->watch.forget();

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "costate/core/error.h"
+#include "tests/expect_error.h"
 #include "tests/io/scene/studies.h"
 
 namespace costate::io {
@@ -75,6 +76,23 @@ TEST(Bodies, ContactModelIsTheOneOfTheFile) {
   const auto split = height("[contact]\nonset = \"split\"\n"), none = height("[contact]\nonset = \"none\"\n");
   EXPECT_EQ(height("").second, split.second);  // the model says RK4
   EXPECT_NE(none.second, split.second);
+}
+
+TEST(Bodies, TolerancesOfAdaptiveStepsAreThoseOfTheFile) {
+  const auto scene = [](const std::string& model) {
+    std::string text = drop("");
+    return text.insert(text.find('\n', text.find("file = ")) + 1, model);
+  };
+  const auto height = [&](const std::string& model) {
+    const auto made = parse(scene("integrator = \"adaptive\"\n" + model));
+    return made->value(made->start());
+  };
+  EXPECT_NEAR(height(""), parse(drop(""))->value(parse(drop(""))->start()), 1e-5);  // the model says RK4
+  EXPECT_NEAR(height("rtol = 1e-9\natol = 1e-12\n"), height(""), 1e-8);
+  costate::test::expect_error([&] { return parse(scene("rtol = 1e-6\n")); }, "rtol has no effect",
+                              "adaptive");
+  costate::test::expect_error([&] { return parse(scene("integrator = \"adaptive\"\natol = 0\n")); },
+                              "atol must be positive");
 }
 
 TEST(Bodies, NumbersOfAnotherContactModelAreRefused) {

@@ -40,14 +40,15 @@ TEST(Flight, BodiesFlyTheSameWithEveryIntegrator) {
 }
 
 TEST(Flight, ItsTransposeMatchesDual) {
-  for (const char* integrator : {"Euler", "implicitfast"}) {
-    const auto system = brick(integrator);
-    Rollout<double> rollout(system, {.steps = 1});
-    const Arguments<double> at = spinning(rollout);
-    costate::test::expect_transpose_matches_dual<double>(*system, at, 1e-12);
-    const auto dot = check::dot_product(rollout, at, {.directions = 5});
-    EXPECT_LT(dot.error, 1e-13) << dot.to_text();
-  }
+  for (const auto contact : {ContactModel::convex, ContactModel::penalty, ContactModel::event})
+    for (const char* integrator : {"Euler", "implicitfast"}) {
+      const auto system = brick(integrator, {.contact = contact});
+      Rollout<double> rollout(system, {.steps = 1});
+      const Arguments<double> at = spinning(rollout);
+      costate::test::expect_transpose_matches_dual<double>(*system, at, 1e-12);
+      const auto dot = check::dot_product(rollout, at, {.directions = 5});
+      EXPECT_LT(dot.error, 1e-13) << dot.to_text();
+    }
 }
 
 // A light door with a closer and a stop. M is 1/300 kg m^2.
@@ -77,6 +78,26 @@ TEST(Flight, DampersThatAreTooStiffForRk4KeepTheModelsStepsAndTheReportSaysSo) {
     EXPECT_EQ(g.report.to_text().find("steps of first order") != std::string::npos, c.damping == 20)
         << g.report.to_text();
   }
+}
+
+// What the report says of steps of first order is of the world that has most of them.
+TEST(Flight, WorldsWhoseDampersRk4CanFollowHideNoneOfTheOthers) {
+  const auto system = make_system<double>(door(1));
+  const auto advice_of = [&](const std::vector<double>& dampings, const std::vector<double>& speeds) {
+    Rollout<double> rollout(system, {.steps = 200, .worlds = std::int64_t(speeds.size())});
+    Arguments<double> at = rollout.arguments();
+    at.parameters.set("joint/hinge/damping", dampings);
+    at.x0.clear();
+    for (const double speed : speeds) at.x0.insert(at.x0.end(), {0, speed});
+    for (const std::string& line :
+         rollout.value_and_gradient(at, *loss::final<double>(system->signature(), "q", {})).report.advice)
+      if (line.find("steps of first order") != std::string::npos) return line;
+    return std::string("nothing");
+  };
+  const std::string alone = advice_of({20}, {8000});
+  EXPECT_NE(alone, "nothing");
+  EXPECT_EQ(advice_of({0.001, 20, 20}, {3, 8000, 0}), alone);
+  EXPECT_EQ(advice_of({0.001, 20, 0.1}, {3, 0, 100}), "nothing");
 }
 
 // A velocity servo is a damper too: 20 N m s/rad on 1/300 kg m^2.

@@ -150,6 +150,29 @@ TEST(ContactReport, PointsThatComeByALeapAreLeftToTheTimeGrid) {
   look(1e-4f);
 }
 
+// A box that rolls on a ball: each segment of a checkpointed rollout is looked at from its end to its start.
+TEST(ContactReport, SaysTheSameThroughEverySchedule) {
+  const Model model = compile(io::parse_mjcf(
+      "<mujoco><option timestep='0.002'/><worldbody><geom name='ball' type='sphere' size='2' pos='0 0 -2'/>"
+      "<body pos='0 0 0.2'><freejoint/><geom name='box' type='box' size='0.1 0.08 0.06'/></body></worldbody>"
+      "</mujoco>"));
+  const auto system = make_system<double>(model);
+  const auto report = [&](const Checkpoints& checkpoints) {
+    Rollout<double> rollout(system, {.steps = 100, .checkpoints = checkpoints});
+    Arguments<double> at = rollout.arguments();
+    at.x0 = {0, 0, 0.2, 0.9, 0.3, 0.2, 0.1, 0.5, 0.1, -1, 2, -1, 3};
+    return rollout.value_and_gradient(at, *loss::final<double>(system->signature(), "q", {})).report;
+  };
+  const auto all = report(store_all());
+  EXPECT_EQ(all.label, "time grid");
+  EXPECT_TRUE(says(all, "flat faces roll on round bodies (\"box\" on \"ball\")")) << all.to_text();
+  for (const Checkpoints& checkpoints : {segments(7), binomial(3)}) {
+    const auto other = report(checkpoints);
+    EXPECT_EQ(other.advice, all.advice) << other.to_text();
+    EXPECT_EQ(other.mode_switches, all.mode_switches);
+  }
+}
+
 TEST(ContactReport, TwoContactsAtOnceAreATie) {
   const std::string two =
       "<geom type='plane' size='1 1 1' solref='-10000 0' solimp='0.9 0.9 0.001'/>"

@@ -128,7 +128,7 @@ void read_start(const SceneFile& file, const std::vector<std::string>& others, B
 
 BodiesPart read_bodies_part(const SceneFile& file, bool with_contact, const OtherKeys& others) {
   const TomlValue& m = file.table(*file.root().find("model"), "model");
-  std::vector<std::string> keys = {"file", "integrator"};
+  std::vector<std::string> keys = {"file", "integrator", "rtol", "atol"};
   keys.insert(keys.end(), others.model.begin(), others.model.end());
   file.require_known_keys(m, keys, "[model]");
   const TomlValue& name = file.required(m, "file", "[model]", "add the model: file = \"arm.xml\"");
@@ -146,6 +146,16 @@ BodiesPart read_bodies_part(const SceneFile& file, bool with_contact, const Othe
     }
     const auto chosen = std::find(names.begin(), names.end(), file.choice(*v, "integrator", names));
     part.model->options.integrator = rigid::kIntegrators.begin()[chosen - names.begin()].second;
+  }
+  rigid::Options& options = part.model->options;
+  for (const auto& [key, value] : {std::pair{"rtol", &options.rtol}, {"atol", &options.atol}}) {
+    const TomlValue* const v = m.find(key);
+    if (!v) continue;
+    if (options.integrator != rigid::Integrator::adaptive)
+      file.fail(v->place, std::string(key) + " has no effect with this integrator",
+                "use integrator = \"adaptive\"");
+    *value = file.number(*v, key);
+    if (!(*value > 0)) file.fail(v->place, std::string(key) + " must be positive");
   }
   if (with_contact) read_contact(file, part);
   file.told_at(name.place,
