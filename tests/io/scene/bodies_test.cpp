@@ -189,7 +189,7 @@ TEST(Bodies, MistakesOfAModelAloneAreToldWithoutLinesThatNobodyWrote) {
     load_study(model, {.settings = {{"run.dt", "-1"}}});
     FAIL();
   } catch (const Error& error) {
-    EXPECT_EQ(error.message().where, model);
+    EXPECT_EQ(error.message().where, "--set run.dt=-1");
     EXPECT_EQ(error.message().what, "dt must be greater than zero");
   }
 }
