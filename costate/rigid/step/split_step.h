@@ -50,6 +50,7 @@
 
 #include "costate/rigid/contact/impact.h"
 #include "costate/rigid/step/onset_watch.h"
+#include "costate/rigid/step/part_watch.h"
 #include "costate/rigid/step/step.h"
 #include "costate/rigid/step/sweep_watch.h"
 
@@ -150,6 +151,7 @@ struct SplitWork {
   std::vector<CutCounts> counts;  // of each world, since the caller has set them to zero
   OnsetWatch<S> watch;
   SweepWatch<S> sweeps;
+  PartWatch<S> errors;
 };
 
 // As step and step_vjp of step.h. The tape: those of the first parts, and the record. split.switches holds a

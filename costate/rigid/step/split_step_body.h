@@ -162,6 +162,18 @@ mask_t<S> find_events(const Stepper& stepper, const Stepper& method, const mask_
   }
 }
 
+// Points that have just let go and touch again within the same part of `worlds`: their slot has passed to
+// another corner, which lands while it counts as settled. Counted as leaps, unless they are slow.
+template <class S>
+void count_returns(const mask_t<S>& worlds, SplitWork<S>& split) {
+  const S slow = S(value_t<S>(kSlowImpact)) * split.now.length * split.now.left;
+  for (std::size_t k = 0; k < split.settled.size(); ++k) {
+    const mask_t<S> returns =
+        worlds & (split.settled[k] > S(0)) & (split.now.modes[k] < S(0)) & (split.next_gap[k] < -slow);
+    set_where(returns, split.leaps + S(1), split.leaps);
+  }
+}
+
 // One part of each of `worlds`. Takes those off `active` whose last step is over.
 template <class S, class Steps>
 void advance_parts(const Stepper& stepper, const Stepper& method, const mask_t<S>& worlds, const S& whole,
@@ -182,6 +194,7 @@ void advance_parts(const Stepper& stepper, const Stepper& method, const mask_t<S
   const mask_t<S> plain = trying & !found, over = plain & (now.length == S(1));
   const mask_t<S> cut = (found & !ends) | shorten(ends, split);
   if (with_tape && own) steps.keep_tape(plain | cut);
+  count_returns(plain, split);
   if (any(cut)) end_cut_parts(stepper, cut, w, split);
   const mask_t<S> goes_on = plain & !over;
   if (any(goes_on)) end_plain_parts(stepper, goes_on, w, split);

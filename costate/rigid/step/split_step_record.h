@@ -39,7 +39,8 @@ SplitWork<S>::SplitWork(const Stepper& stepper)
       zones(stepper.constraints.rows),
       counts(is_dual<S> ? 0 : lanes_of<S>),
       watch(stepper),
-      sweeps(stepper) {
+      sweeps(stepper),
+      errors(stepper) {
   const auto make = [&](Part& part) {
     part.x.resize(end.size());
     part.modes.resize(gap.size());

@@ -131,6 +131,17 @@ void find_tape(const Stepper& stepper, const Stepper& method, const mask_t<S>& w
                split.part_tape.data());
 }
 
+// Notes the error of a part in which something moves, for the report.
+template <class S>
+void notice_error(const Stepper& stepper, const Stepper& method, const mask_t<S>& worlds,
+                  const StepWork<S>& w, SplitWork<S>& split) {
+  if (!stepper.graded()) return;
+  const typename SplitWork<S>::Part& now = split.now;
+  const mask_t<S> cut = now.event >= S(0), meet = cut & (pick(w.c.contact.modes, now.event) < S(0)),
+                  same_control = (now.length < S(1)) | mask_t<S>(stepper.controls() == 0);
+  split.errors.see(method, worlds, cut, meet, same_control, now.part, w);
+}
+
 // One transpose, of part `number` of `worlds`, which `method` has taken. split.lambda: from the cotangent of
 // its end to that of its beginning; split.left_bar: from that of what is left after it to that of what was
 // left before.
@@ -141,6 +152,7 @@ void transpose_parts(const Stepper& stepper, const Stepper& method, const mask_t
   find_tape(stepper, method, worlds, w, split);
   w.part = split.now.part;
   const mask_t<S> cut = worlds & (split.now.event >= S(0));
+  if constexpr (!is_dual<S>) notice_error(stepper, method, worlds, w, split);
   if (any(cut)) saltation(stepper, method, cut, caller, wanted, w, split);
   for (std::size_t i = 0; i < w.y_bar.size(); ++i) w.y_bar[i] = select(worlds, split.lambda[i], S(0));
   const S dt_bar = w.p_bar[dt];

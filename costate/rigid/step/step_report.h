@@ -38,6 +38,7 @@ class StepReport {
     if (!split) return;
     split->watch.forget();
     split->sweeps.forget();
+    split->errors.forget();
     split->counts.assign(split->counts.size(), {});
   }
 
@@ -82,6 +83,7 @@ class StepReport {
     lowest_ = first;
     if (first > 0) return;
     if (split) find_counts(split->counts, to);
+    if (split) find_errors(split->errors, to);
     if (split) find_sweeps(split->sweeps.watched(), to);
     const OnsetWatch<S>& watch = split ? split->watch : watch_;
     find_onsets(watch, split != nullptr, to);
@@ -133,6 +135,19 @@ class StepReport {
               "time grid"});
   }
 
+  void find_errors(const PartWatch<S>& errors, Findings& to) const {
+    const std::int64_t parts = errors.count();
+    if (parts == 0 || !to.weightier("errors of parts", errors.worst())) return;
+    to.add(
+        {"errors of parts", errors.worst(),
+         counted(parts, "part") + " of a world " + (parts == 1 ? "passes" : "pass") +
+             " a corner of the force, with an error of the velocities of up to " + number(errors.worst(), 2) +
+             " of themselves, and an impact follows, which multiplies it: the gradient is that of this dt, "
+             "not of the physics; use " +
+             (stepper_.adaptive ? "a smaller rtol" : "integrator = adaptive") + " or a smaller dt",
+         "time grid"});
+  }
+
   // Those of `count` for which onsets(i) is not zero, three of them by name(i).
   template <class Onsets, class Name>
   static std::string names_of(std::size_t count, const Onsets& onsets, const Name& name) {
@@ -179,7 +194,7 @@ class StepReport {
       return "\"" + names_.geoms[watched[i].flat] + "\" on \"" + names_.geoms[watched[i].round] + "\"";
     });
     to.add({"sweeps", double(total),
-            "flat faces roll on round bodies (" + names +
+            "flat faces or straight sides roll on round bodies (" + names +
                 "), and contact points run over them faster than dt can follow: the gradient is that of the "
                 "time grid; take a smaller dt, or use spheres for the corners that matter",
             "time grid"});
