@@ -1,13 +1,14 @@
-// Flat faces and straight sides that roll on round bodies: a box, a mesh, a cylinder or a capsule against a
-// larger sphere, capsule or ellipsoid has one contact point, which runs over the face or along the side, from
-// end to end, far faster than the bodies move. Where it passes an edge, a corner or the end of the side its
-// path has a kink that no step is cut at, and the error of the gradient is of first order in dt: 0.83 at
-// dt = 0.002, 0.21 at 0.0005 and 0.03 at 0.0001 in the toss of a box of 0.2 m onto a sphere of 2 m, and 7.3,
-// 0.2 and 0.15 in that of a capsule, through more impacts. The report says so where the point runs farther in a step than kSweep times the size of
-// the flat body (step_report.h).
+// Flat faces and straight sides that roll on round bodies: a box, a mesh, a cylinder or a capsule against
+// a larger sphere, capsule or ellipsoid has one contact point, which runs over the face or along the side,
+// from end to end, far faster than the bodies move. Where it passes an edge, a corner or the end of the
+// side its path has a kink that no step is cut at, and the error of the gradient is of first order in dt:
+// 0.83 at dt = 0.002, 0.21 at 0.0005 and 0.03 at 0.0001 in the toss of a box of 0.2 m onto a sphere of 2
+// m, and 7.3, 0.22 and 0.15 in that of a capsule, through more impacts. The report says so where the point
+// runs farther in a step than kSweep times the size of the flat body (step_report.h). Of a capsule and a
+// cylinder it must pass from one region to another, too: side, end, rim.
 //
 // Transposes see steps from the last to the first: where the point was in the step after is kept.
-// Tests: tests/rigid/contact/every_pair_test.cpp.
+// Tests: tests/rigid/contact/every_pair_test.cpp, label_test.cpp.
 #pragma once
 
 #include <vector>
