@@ -7,6 +7,9 @@
 //                                          gradient of position, velocity and spin at dt = 2 ms, beside
 //                                          extrapolated differences of steps of 10 us, and the errors of
 //                                          differences at 2 ms
+//   costate_bench_impacts labels           random tosses of shapes: how many of the gradients at dt = 2 ms
+//                                          that are right, and wrong, beside differences of steps of 50 us,
+//                                          are called exact
 //   costate_bench_impacts cost [model]     time of onset = split over the time of none, forward and with
 //                                          gradient
 #include <algorithm>
@@ -87,6 +90,51 @@ void toss(const Thrown& body, const Thrown& floor, double seconds, double dt) {
   }
 }
 
+// --- labels ------------------------------------------------------------------------------------------------
+
+// Counts of labels: of gradients right within 3 %, up to 10 % off, and worse.
+struct LabelCounts {
+  int exact[3] = {}, other[3] = {};
+};
+
+void random_tosses(const Thrown& body, const Thrown& floor, double seconds, int count, LabelCounts& counts) {
+  std::mt19937 random(1);
+  std::normal_distribution<double> normal;
+  for (int k = 0; k < count; ++k) {
+    Toss toss(body, floor, "Euler", seconds), fine(body, floor, "RK4", seconds);
+    std::vector<double>& x = toss.x0;
+    for (int i = 3; i < 7; ++i) x[std::size_t(i)] = normal(random);
+    const double norm = std::sqrt(x[3] * x[3] + x[4] * x[4] + x[5] * x[5] + x[6] * x[6]);
+    for (int i = 3; i < 7; ++i) x[std::size_t(i)] /= norm;
+    for (int i = 7; i < 13; ++i) x[std::size_t(i)] = (i < 10 ? 0.5 : 2) * normal(random);
+    x[9] = -1 - 0.3 * std::abs(normal(random));
+    fine.x0 = x;
+    GradientReport report;
+    const Slopes got = toss.gradients(0.002, report);
+    const double error = errors_of(got, fine.differences(5e-5, 1e-4)).most();
+    const int grade = error <= 0.03 ? 0 : error <= 0.1 ? 1 : 2;
+    ++(report.label == "exact" ? counts.exact : counts.other)[grade];
+    if (grade == 2 && report.label == "exact")
+      std::printf("%s on %s, toss %d: %.2f off, called exact\n", body.name, floor.name, k, error);
+    std::fflush(stdout);
+  }
+}
+
+void labels() {
+  enum { box, capsule, ellipsoid, cylinder, die, sphere };
+  enum { plane, box_floor, sphere_floor = 3 };
+  LabelCounts counts;
+  for (const int body : {box, die, capsule, cylinder, ellipsoid})
+    random_tosses(kTossed[body], kFloors[plane], 0.2, 25, counts);
+  random_tosses(kTossed[box], kFloors[box_floor], 0.2, 20, counts);
+  random_tosses(kTossed[capsule], kFloors[box_floor], 0.25, 20, counts);
+  for (const int body : {capsule, cylinder, sphere, ellipsoid})
+    random_tosses(kTossed[body], kFloors[sphere_floor], 0.25, 12, counts);
+  const char* const grades[] = {"right within 3 %", "3 % to 10 % off", "more than 10 % off"};
+  for (int k = 0; k < 3; ++k)
+    std::printf("%-18s  %3d called exact, %3d not\n", grades[k], counts.exact[k], counts.other[k]);
+}
+
 // --- cost --------------------------------------------------------------------------------------------------
 
 double seconds_of(const auto& f) {
@@ -153,6 +201,8 @@ int main(int argc, char** argv) {
       for (const Thrown& body : kTossed)
         if ((only.empty() || only == body.name) && (on.empty() || on == floor.name))
           toss(body, floor, seconds, dt);
+  } else if (what == "labels") {
+    labels();
   } else if (what == "cost") {
     for (const auto integrator : {rigid::Integrator::rk4, rigid::Integrator::euler}) {
       for (const char* name : {"hopper", "half_cheetah", "ant", "humanoid"})
@@ -161,8 +211,9 @@ int main(int argc, char** argv) {
         if (argc < 3 || std::string(argv[2]) == name) cost(name, integrator, true);
     }
   } else {
-    std::fprintf(stderr,
-                 "costate_bench_impacts bounce | toss [seconds [shape [floor [dt]]]] | cost [model]\n");
+    std::fprintf(
+        stderr,
+        "costate_bench_impacts bounce | toss [seconds [shape [floor [dt]]]] | labels | cost [model]\n");
     return 2;
   }
 }

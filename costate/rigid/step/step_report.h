@@ -118,7 +118,9 @@ class StepReport {
       to.add({"leaps", double(most.leaps),
               counted(most.leaps, "contact point") + " of a world " + (most.leaps == 1 ? "comes" : "come") +
                   " or " + (most.leaps == 1 ? "goes" : "go") +
-                  " with another pair of faces or edges, not by touching: there the gradient is that of the "
+                  " with another pair of faces or edges, or with another corner, not by touching: there the "
+                  "gradient is "
+                  "that of the "
                   "time grid; use spheres for the corners that matter, or smooth",
               "time grid"});
     if (most.ties > 0 && to.weightier("ties", double(most.ties)))

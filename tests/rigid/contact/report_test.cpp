@@ -165,7 +165,8 @@ TEST(ContactReport, SaysTheSameThroughEverySchedule) {
   };
   const auto all = report(store_all());
   EXPECT_EQ(all.label, "time grid");
-  EXPECT_TRUE(says(all, "flat faces or straight sides roll on round bodies (\"box\" on \"ball\")")) << all.to_text();
+  EXPECT_TRUE(says(all, "flat faces or straight sides roll on round bodies (\"box\" on \"ball\")"))
+      << all.to_text();
   for (const Checkpoints& checkpoints : {segments(7), binomial(3)}) {
     const auto other = report(checkpoints);
     EXPECT_EQ(other.advice, all.advice) << other.to_text();
