@@ -112,8 +112,8 @@ TEST(Swimmer, ASingleBodyMovesLikeTheFlowsOwn) {
   EXPECT_NEAR(fine / coarse, 0.5, 0.1);
 }
 
-// What is 2 % heavier than the fluid it displaces comes as far with long steps as with short ones: an explicit
-// exchange would throw it back and forth.
+// What is 2 % heavier than the fluid it displaces comes as far with long steps as with short ones: an
+// explicit exchange would throw it back and forth.
 TEST(Swimmer, ABodyHardlyHeavierThanTheFluidIsStable) {
   std::string text = kPlate;
   const auto put = [&](const std::string& old, const std::string& number) {

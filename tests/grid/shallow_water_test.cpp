@@ -117,8 +117,8 @@ double limit(std::vector<double> numbers) {
   return numbers[0];
 }
 
-// The same wave on a ground that turns, with f = 0.5: omega^2 = (f c)^2 + g H K^2, c the cosine that a mean of
-// four faces has, K the wave number of differences. The projection of the flow onto the wave that it began as
+// The same wave on a ground that turns, with f = 0.5: omega^2 = (f c)^2 + g H K^2, c the cosine that a mean
+// of four faces has, K the wave number of differences. The projection of the flow onto the wave that it began as
 // is cos(omega t); its derivatives are those of omega.
 TEST(ShallowWater, OnTurningGroundFrequencyAndDerivativesAreThoseOfTheGrid) {
   const std::int64_t n = 32;

@@ -197,8 +197,8 @@ TEST(StudyCheck, ThereAreScenes) { EXPECT_GE(scenes().size(), 12U); }
 class CheckOfScene : public testing::TestWithParam<std::string> {};
 TEST_P(CheckOfScene, Passes) {
   // Particles in three dimensions and cloth that touches itself take their time, and solids that are pressed.
-  const std::set<std::string> large = {"barista", "coffee", "drape", "grip", "shirt"},
-                              slow = {"bear", "fish", "gripper", "plant", "springback", "tendon", "torus"};
+  const std::set<std::string> large = {"barista", "coffee", "drape", "grip", "gripper", "shirt"},
+                              slow = {"bear", "fish", "plant", "springback", "tendon", "torus"};
   const std::int64_t steps = large.contains(GetParam()) ? 8 : slow.contains(GetParam()) ? 50 : 200;
   const auto study = io::load_study(COSTATE_SOURCE "/scenes/" + GetParam() + ".toml",
                                     {.for_check = true, .most_steps = steps});

@@ -22,7 +22,7 @@ using Scalar = COSTATE_REAL;
                : "l"(bytes))
 
 // With the most threads of a block (cuda_rigid.cpp), and how many blocks a multiprocessor has room for: in
-// float, other warps to go on with gain more than registers, since all of them wait for memory (docs/cuda.md).
+// float, other warps to go on with gain more than registers, since all wait for memory (docs/cuda.md).
 #define COSTATE_ENTRY(...) extern "C" __global__ void __launch_bounds__(__VA_ARGS__)
 inline constexpr bool kInFloat = sizeof(Scalar) == 4;
 inline constexpr int kMostThreads = kInFloat ? 512 : 384, kBlocks = kInFloat ? 2 : 1;

@@ -21,8 +21,8 @@
 // reverse.
 //
 // Error estimate, for integrator = adaptive (part_errors.h). The rates at the end, k_5 = f(x+), and k_4
-// differ by O(h^3), so that weights (1/6, 1/3, 1/3, 1/15, 1/10) on k_1 to k_5 give a second solution, of third
-// order:
+// differ by O(h^3), so that weights (1/6, 1/3, 1/3, 1/15, 1/10) on k_1 to k_5 give a second solution, of
+// third order:
 //
 //   e = h/10 (k_4 - k_5) = O(h^4)
 //
