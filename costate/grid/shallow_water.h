@@ -29,7 +29,8 @@
 //
 // State "eta", "u", "v" (nx*ny each, x fastest; u of the first column and v of the first row lie on walls);
 // parameters "depth" (nx*ny), "gravity", "drag", "dx", "dt", "rotation"; control "rain" (one number per
-// source cell). What one cell does, and its transpose: shallow_water_kernel.h. Tests: tests/grid/shallow_water_test.cpp.
+// source cell). What one cell does, and its transpose: shallow_water_kernel.h.
+// Tests: tests/grid/shallow_water_test.cpp.
 #pragma once
 
 #include <memory>

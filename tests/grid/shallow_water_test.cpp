@@ -118,8 +118,8 @@ double limit(std::vector<double> numbers) {
 }
 
 // The same wave on a ground that turns, with f = 0.5: omega^2 = (f c)^2 + g H K^2, c the cosine that a mean
-// of four faces has, K the wave number of differences. The projection of the flow onto the wave that it began as
-// is cos(omega t); its derivatives are those of omega.
+// of four faces has, K the wave number of differences. The projection of the flow onto the wave that it
+// began as is cos(omega t); its derivatives are those of omega.
 TEST(ShallowWater, OnTurningGroundFrequencyAndDerivativesAreThoseOfTheGrid) {
   const std::int64_t n = 32;
   const double dx = 10.0 / double(n), gravity = 9.81, depth = 2, f = 0.5, small = 1e-9, time = 1;
