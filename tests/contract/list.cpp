@@ -186,10 +186,13 @@ void add_rigid_bodies(std::vector<Listed>& list) {
                     1e-12,
                     1e-13,
                     5e-5},
-        ContactCase{"adaptive", "convex", {}, rigid::Integrator::adaptive},
+        // Of 200 states four are beyond 1e-5, where a stage meets a corner of the force within rounding.
+        ContactCase{"adaptive", "convex", {}, rigid::Integrator::adaptive, 1e-12, 1e-13, 5e-5},
+        // Rounding: of 200 such states half are below 1.3e-6; with 256-bit registers one was at 2.0e-5.
         ContactCase{.name = "event",
         .model = "event",
-        .options = {.contact = ContactModel::event, .impact = {.restitution = 0.5}}},
+        .options = {.contact = ContactModel::event, .impact = {.restitution = 0.5}},
+        .dot_gate_in_float = 3e-5},
         ContactCase{"penalty", "penalty", {.contact = ContactModel::penalty}},
         ContactCase{"hard",
                     "hard",

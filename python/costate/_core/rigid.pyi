@@ -9,7 +9,7 @@ import numpy.typing
 import costate._core
 
 
-def load(path: str | os.PathLike, *, keyframe: str | None = None, applied_forces: bool = False, contact: bool | str | None = None, onset: str = 'automatic', restitution: float | None = None, rest_speed: float | None = None, stiffness: float | None = None, damping: float | None = None, aware: bool | None = None) -> costate._core.System:
+def load(path: str | os.PathLike, *, keyframe: str | None = None, applied_forces: bool = False, contact: bool | str | None = None, onset: str = 'automatic', restitution: float | None = None, rest_speed: float | None = None, stiffness: float | None = None, damping: float | None = None, aware: bool | None = None, integrator: str | None = None, rtol: float | None = None, atol: float | None = None) -> costate._core.System:
     """
     A System from an MJCF or URDF file.
 
@@ -23,6 +23,7 @@ def load(path: str | os.PathLike, *, keyframe: str | None = None, applied_forces
     restitution, rest_speed  of 'event' and 'hard': where each geom/<name>/restitution starts (0), and the m/s below which a body stays (0.05)
     stiffness, damping       of 'penalty': N/m (1e4) and s/m (0)
     aware      of 'hard': gradients that can leave a contact at rest (False)
+    integrator 'Euler', 'implicitfast', 'RK4', or 'adaptive': parts of steps whose error is held below rtol (1e-6) and atol (1e-9); None: the file's
     """
 
 def control_range(system: costate._core.System) -> tuple[numpy.ndarray, numpy.ndarray]:
